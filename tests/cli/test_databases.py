@@ -53,6 +53,25 @@ def test_fit_predict_evaluate_and_certify(frame, database, tmp_path, capsys):
     assert "comparable rows equal training rows" in refused(capsys, "certify", model, table)
 
 
+def test_numbers_are_recognised_and_fitted(frame, database, capsys):
+    with duckdb.connect(str(database)) as connection:
+        connection.execute(
+            """CREATE TABLE houses AS SELECT colour, x, 3 * x + (colour = 'red')::INT AS price,
+            round(x)::INT AS rooms FROM frame"""
+        )
+    table = f"duckdb:///{database}?table=houses"
+    for target, task in (("price", ()), ("rooms", ("--task", "regress"))):
+        other = {"price": "rooms", "rooms": "price"}[target]
+        code, out, err = run(capsys, "fit", table, "--target", target, "--ignore", other, *task)
+        assert code == 0, err
+        columns = frame[["colour", "x"]]
+        y = 3 * frame.x + (frame.colour == "red") if target == "price" else frame.x.round()
+        expected = tb.BoundTreeRegressor(certificate=None).fit(columns, y)
+        assert out.strip() == expected.to_text().strip()
+    _, _, err = run(capsys, "fit", table, "--target", "rooms", "--ignore", "price")
+    assert "regression" not in err
+
+
 REFUSED = [
     (("?table=none", "--target", "label"), "none does not exist"),
     (("", "--target", "label"), "must be named duckdb:///FILE?table=NAME"),

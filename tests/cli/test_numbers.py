@@ -71,6 +71,23 @@ def test_groups_are_kept_in_one_fold(table, capsys):
     assert reg.certificate_.grouped
 
 
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize(("target", "task"), [("price", ()), ("count", ("--task", "regress"))])
+def test_a_stream_gives_the_tree_of_memory(table, capsys, monkeypatch, target, task, large):
+    path, frame = table
+    if large:
+        monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 300)
+        monkeypatch.setattr("treebound.data.files.BATCH_ROWS", 101)
+    ignored = ("--ignore", ",".join({"price", "count", "rooms", "w"} - {target}))
+    code, out, err = run(capsys, "fit", path, "--target", target, *ignored, "--stream", *task)
+    assert code == 0, err
+    reg = tb.BoundTreeRegressor(certificate=None).fit(frame[["area", "town"]], frame[target])
+    assert out.strip() == reg.to_text().strip()
+    assert reg.summary() in err
+    line = refused(capsys, "fit", path, "--target", "town", "--stream", "--task", "regress")
+    assert "The target column 'town' holds '" in line
+
+
 def test_few_numbers_are_classes_unless_the_task_is_given(table, capsys):
     path, _ = table
     common = ("--ignore", "count,price,w", "--max-leaves", "3")
@@ -103,7 +120,7 @@ def test_json_has_the_estimates(table, capsys):
         (("--certificate", "training"), "--certificate must be auto, held-out or folds"),
         (("--search", "wide"), "--search is not offered for a target of numbers"),
         (("--abstain", "0.1"), "--abstain is not offered for a target of numbers"),
-        (("--stream", "--task", "regress"), "fitted to files that fit in memory"),
+        (("--stream", "--weight-column", "w"), "takes none of --costs, --weight-column"),
         (("--pruning", "mdl"), "--pruning must be 'bound', 'cost-complexity'"),
     ],
 )
@@ -335,10 +352,3 @@ def test_compare_lists_the_regions(certified, capsys):
     tb.BoundTreeClassifier().fit(new[["area"]], new.town.rename("price")).save(folder / "c.json")
     line = refused(capsys, "compare", folder / "a.json", folder / "c.json", folder / "new.csv")
     assert "classes" in line
-
-
-def test_the_error_of_a_stream_names_the_option(table, capsys):
-    path, _ = table
-    line = refused(capsys, "fit", path, "--target", "price", "--stream")
-    assert "--task regress" in line
-    assert "BoundTreeRegressor" not in line

@@ -110,13 +110,11 @@ def test_parts_order_and_powers_of_two(seed):
     parts = [slice(0, cut), slice(cut, None)]
     facts = NumberFacts()
     for part in parts[:: rng.choice([-1, 1])]:
-        facts = facts + NumberFacts.of(y[part])
+        facts = facts + NumberFacts.of(y[part], None if weight is None else weight[part])
     total = WeightTotal.of(weight, len(y))
-    scale = TargetScale.of(facts, total)
-    assert scale == whole.scale
-    least = 1.0 if weight is None else float(weight.min())
+    assert TargetScale.of(facts, total) == whole.scale
     pieces = [
-        NumericTarget.part_of(y[p], None if weight is None else weight[p], scale, total, least)
+        NumericTarget.part_of(y[p], None if weight is None else weight[p], facts, total)
         for p in parts
     ]
     np.testing.assert_array_equal(np.concatenate([p.channels for p in pieces]), whole.channels)

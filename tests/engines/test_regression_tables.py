@@ -53,13 +53,6 @@ def test_random_tables_give_the_tree_of_memory(seed, weight):
         assert model.predict(rows[columns]).tolist() == expected.predict(rows[columns]).tolist()
 
 
-def test_large_tables_are_refused(monkeypatch):
-    monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 400)
-    for source in sources(table(0)):
-        with pytest.raises(ValueError, match=r"not offered for tables .* 240 rows of 6 columns"):
-            tb.BoundTreeRegressor().fit(source, "y")
-
-
 def test_numbers_and_weights_of_other_tables_are_named():
     rows = table(0)
     for source in sources(rows):

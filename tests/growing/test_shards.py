@@ -46,7 +46,7 @@ def bundle_of(parts, bins):
     for one in coded[1:]:
         total = total + one.facts
     starts = np.cumsum([0, *(part.n_rows for part in parts[:-1])]).tolist()
-    return make_bundle(coded, bins, total.total, starts, parts[0].n_classes)
+    return make_bundle(coded, bins, total.totals, starts, parts[0].n_classes)
 
 
 def test_more_classes_than_two_bytes_distinguish_are_refused():
@@ -61,7 +61,7 @@ def test_more_classes_than_two_bytes_distinguish_are_refused():
             with pytest.raises(ValueError, match="The target has 65,537 classes"):
                 code_part(PartRows(sample.part(slice(0)), sample), bins)
         else:
-            np.testing.assert_array_equal(code_sample(sample, bins).shard.labels, y)
+            np.testing.assert_array_equal(code_sample(sample, bins).shard.target.labels, y)
 
 
 def random_bundle(rng, n=120):
@@ -154,8 +154,9 @@ def test_counts_are_those_of_the_rows():
         rows = Rows(order, np.array([0, cut, sample.n_rows]))
         slots = np.array([1, 0], dtype=np.int32)
         table = count_rows(bundle._replace(rows=[rows]), slots, False)
-        width = sample.n_classes + (shard.units is not None)
-        units = np.ones(sample.n_rows, dtype=int) if shard.units is None else shard.units
+        width = sample.n_classes + (shard.target.units is not None)
+        units = shard.target.units
+        units = np.ones(sample.n_rows, dtype=int) if units is None else units
         for at, slot in enumerate(slots):
             start = 0
             for j, n in enumerate(bins.n_bins):
@@ -232,7 +233,7 @@ def test_a_bundle_of_parts_replies_like_one_of_all_rows():
             np.testing.assert_array_equal(count_rows(bundle, slots, wide), expected)
         np.testing.assert_array_equal(sum_of([expected, expected]), 2 * expected)
         [mine], [piece] = gather_rows(bundle, [0]), gather_rows(whole, [0])
-        np.testing.assert_array_equal(mine.labels, piece.labels)
+        np.testing.assert_array_equal(mine.target.labels, piece.target.labels)
         for one, other in zip(mine.columns, piece.columns, strict=True):
             np.testing.assert_array_equal(one, other)
         finer = random_bins(rng, sample, 1000)
@@ -351,8 +352,7 @@ def test_a_file_gives_back_columns_of_any_type_and_length(tmp_path):
             rng.integers(0, 2, n).astype(np.int32),
             rng.normal(size=n),
         )
-        y = np.zeros(n, dtype=np.int32)
-        written = file.write(Sample(Matrix(columns, values), y, None, np.arange(2)), bins.by_code)
+        written = file.write(Matrix(columns, values), bins.by_code)
         for j in (0, 2):
             column = written[j]
             assert column.dtype == values[j].dtype
@@ -393,7 +393,7 @@ def test_a_table_that_grew_while_it_was_read_is_refused():
 
 def test_a_column_of_too_many_categories_is_refused():
     column = Column("id", "nominal", tuple(range(70_000)))
-    with pytest.raises(ValueError, match=r"'id' has 70000 categories.*at most 65534"):
+    with pytest.raises(ValueError, match=r"'id' has 70,000 categories.*at most 65,534"):
         make_bins([column], [np.empty(0)])
     assert Bins([np.empty(0)], [KINDS["nominal"]], [300], 255).n_bins == [300]
 

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from math import isfinite, sqrt
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from treebound.cli.options import quoted
+from treebound.data.files import RawTable, Source
 from treebound.data.number_findings import number_findings
 from treebound.data.number_sample import NumberSample
 from treebound.data.sample import LabelledRows
+from treebound.data.schema import Schema
+from treebound.data.streams import Batch
 from treebound.data.targets import Labels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from treebound.data.check import TableReport
-    from treebound.data.files import RawTable
     from treebound.data.findings import Finding
     from treebound.data.frames import Table
+    from treebound.estimators.progress import Watch
     from treebound.model import RegressionModel
     from treebound.model.regression_parameters import RegressionParameters
 
@@ -37,14 +41,61 @@ def is_number_target(table: RawTable, labels: Labels, task: Task | None) -> bool
     Those are numbers of which one has a fraction, or more than 100 and more than the square root
     of the number of rows.
     """
-    schema = table.schema
-    if task is not None or schema.classes is not None or schema.text_labels:
+    if task is not None or table.schema.classes is not None or table.schema.text_labels:
         return task == "regress"
     values = _numbers(labels)
-    if values is None:
+    return values is not None and _is_quantity(_has_fraction(values), len(values), len(labels))
+
+
+def _has_fraction(values: list[float]) -> bool:
+    return any(value % 1 for value in values)
+
+
+def _is_quantity(fraction: bool, n_values: int, n_rows: int) -> bool:
+    return fraction or n_values > max(_MAX_CLASSES, sqrt(n_rows))
+
+
+def is_number_relation(relation: Any, schema: Schema, task: Task | None) -> bool:
+    """Return True if a regression tree is to be fitted to a DuckDB relation, by the same rule."""
+    if task is not None or schema.classes is not None or schema.text_labels:
+        return task == "regress"
+    import narwhals as nw
+
+    dtype = nw.from_native(relation).collect_schema()[str(schema.target)]
+    if not dtype.is_numeric():
         return False
-    fraction = any(value % 1 for value in values)
-    return fraction or len(values) > max(_MAX_CLASSES, sqrt(len(labels)))
+    name = quoted(str(schema.target))
+    [(n_rows, n_values, fractions)] = relation.aggregate(
+        f"COUNT(*), COUNT(DISTINCT {name}), COUNT(*) FILTER ({name} <> FLOOR({name}))"
+    ).fetchall()
+    return _is_quantity(fractions > 0, n_values, n_rows)
+
+
+def is_number_stream(source: Source, task: Task | None) -> bool:
+    """Return True if a regression tree is to be fitted to a table that is read in batches.
+
+    That is by ``--task``, or because the first batch has a number with a fraction.
+    """
+    schema = source.declared
+    if task is not None or schema.classes is not None or schema.text_labels:
+        return task == "regress"
+    with closing(source.read([str(schema.target)])) as batches:
+        labels = next(batches).labels()
+    values = None if labels is None else _numbers(labels)
+    return values is not None and _has_fraction(values)
+
+
+class NumberSource(Source):
+    """A table that is read in batches, with a target of numbers."""
+
+    def __init__(self, paths: list[str], schema: Schema) -> None:
+        super().__init__(paths, schema, numeric=True)
+
+    def split(
+        self, batch: RawTable, columns: list[str], target: str | None, weight: str | None
+    ) -> Batch:
+        X, labels, weights = super().split(batch, columns, target, weight)
+        return X, None if labels is None else numbers_of(labels), weights
 
 
 def _numbers(labels: Labels) -> list[float] | None:
@@ -124,6 +175,27 @@ def fit_read_numbers(
         warnings.simplefilter("ignore")  # what is suspicious was printed before
         model = fit_number_rows(parameters, rows, sample)
     return replace(model, reading=replace(model.reading, target=target))
+
+
+def fit_number_stream(
+    parameters: RegressionParameters, source: NumberSource, watch: Watch
+) -> RegressionModel:
+    """Fit a regression tree to rows that are read in batches: without a certificate."""
+    from treebound.estimators.numbers_elsewhere import fit_numbers_elsewhere
+
+    target = source.declared.target
+    parameters = replace(parameters, certificate=None)
+    return fit_numbers_elsewhere(parameters, source, target, watch=watch)
+
+
+def fit_number_table(
+    parameters: RegressionParameters, relation: Any, target: str, weight: Any, columns: list[str]
+) -> RegressionModel:
+    """Fit a regression tree to a table of a database: without a certificate."""
+    from treebound.estimators.numbers_in_database import fit_number_relation
+
+    parameters = replace(parameters, certificate=None)
+    return fit_number_relation(parameters, relation, target, weight, columns)
 
 
 def target_findings(sample: NumberSample, target: str) -> list[Finding]:

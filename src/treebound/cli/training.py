@@ -231,16 +231,9 @@ class Training:
 
     def fit(self, parameters: FitParameters) -> Fitted:
         """Fit on the rows, wherever they are."""
-        if self.options.task == "regress" and (is_database(self.paths[0]) or self.stream):
-            raise ValueError(
-                "Regression trees are fitted to files that fit in memory, not to a table of a "
-                "database or with --stream. Hint: export a sample of the rows to a file."
-            )
         if is_database(self.paths[0]):
-            self._check_classes()
             return Fitted(self._in_database(parameters))
         if self.stream or (not self.weights.needs_labels and too_large(self.paths)):
-            self._check_classes()
             return Fitted(self._in_batches(parameters))
         return self._in_memory(parameters)
 
@@ -248,11 +241,12 @@ class Training:
         """Raise a ValueError if an option was given that classes do not have."""
         for name in self.numbers_only:
             raise ValueError(
-                f"The option {name} needs a target of numbers in a table in memory. Hint: leave it "
-                "out, or predict numbers with --task regress."
+                f"The option {name} needs a target of numbers. Hint: leave it out, or predict "
+                "numbers with --task regress."
             )
 
-    def _in_database(self, parameters: FitParameters) -> Model:
+    def _in_database(self, parameters: FitParameters) -> Model | RegressionModel:
+        from treebound.cli import numbers
         from treebound.estimators.not_in_memory import fit_elsewhere
 
         weights, options = self.weights, self.options
@@ -275,10 +269,16 @@ class Training:
                 relation = relation.project(f"* REPLACE (CAST({name} AS VARCHAR) AS {name})")
             out = {schema.target, weights.weight_column, *schema.ignored}
             columns = [name for name in relation.columns if name not in out]
-            weight = weights.weight_column
-            return fit_elsewhere(parameters, relation, schema.target, weight, columns)
+            target, weight = str(schema.target), weights.weight_column
+            if not numbers.is_number_relation(relation, schema, options.task):
+                self._check_classes()
+                return fit_elsewhere(parameters, relation, target, weight, columns)
+            assert self.for_numbers is not None
+            for_numbers = self.for_numbers()
+            return numbers.fit_number_table(for_numbers, relation, target, weight, columns)
 
-    def _in_batches(self, parameters: FitParameters) -> Model:
+    def _in_batches(self, parameters: FitParameters) -> Model | RegressionModel:
+        from treebound.cli import numbers
         from treebound.data.files import Source
         from treebound.estimators.not_in_memory import fit_elsewhere
         from treebound.estimators.progress import Watch
@@ -290,10 +290,16 @@ class Training:
             )
         with self._progress() as show:
             schema = self.options.checked_schema(self.target)
-            source = Source([str(path) for path in self.paths], schema)
-            if schema.target is None:
+            paths, target = [str(path) for path in self.paths], schema.target
+            source = Source(paths, schema)
+            if target is None:
                 raise no_target(source.columns)
-            return fit_elsewhere(parameters, source, schema.target, watch=Watch(show))
+            if not numbers.is_number_stream(source, self.options.task):
+                self._check_classes()
+                return fit_elsewhere(parameters, source, target, watch=Watch(show))
+            assert self.for_numbers is not None
+            number_source = numbers.NumberSource(paths, schema)
+            return numbers.fit_number_stream(self.for_numbers(), number_source, Watch(show))
 
     @contextmanager
     def _progress(self) -> Iterator[Report]:

@@ -188,7 +188,8 @@ class Source(Batches):
     """A table that can be read whole or in chunks, again and again, with the same types.
 
     ``complete``: the schema of the chunks has every column of the table, others inferred or
-    ignored; otherwise those of the given schema alone, of which the ``optional`` may be absent.
+    ignored; otherwise those of the given schema alone, of which the ``optional`` may be absent. If
+    the target is ``numeric`` the type of its labels is not settled over all chunks.
     """
 
     def __init__(
@@ -199,8 +200,9 @@ class Source(Batches):
         unknown: str = "error",
         complete: bool = True,
         optional: Collection[str] = (),
+        numeric: bool = False,
     ) -> None:
-        self._optional = frozenset(optional)
+        self._optional, self._numeric = frozenset(optional), numeric
         self.declared, self.unknown, self._complete = schema, unknown, complete
         paths = [table] if isinstance(table, str | os.PathLike) else table
         in_files = isinstance(paths, list | tuple) and all(
@@ -235,7 +237,7 @@ class Source(Batches):
         """The names of the columns to learn from, and of the target."""
         return [*self.columns, str(self.declared.target)]
 
-    def read(self, columns: list[str] | None = None) -> Iterator[RawTable]:
+    def read(self, columns: list[str] | None = None) -> Generator[RawTable]:
         """Some of the rows each; a ValueError if there are none."""
         count = 0
         for chunk in self.chunks(BATCH_ROWS, columns):
@@ -251,7 +253,8 @@ class Source(Batches):
                 self._check(chunk)
             self._see(chunk)
             if not self._changed:
-                kind = label_kind(self._labels) if chunk.from_text else None
+                settled = chunk.from_text and not self._numeric
+                kind = label_kind(self._labels) if settled else None
                 schema = self._schema(chunk, whole=rows is None)
                 yield replace(chunk, schema=schema, labels_are=kind, _read=chunk._read)
         if self._changed:
@@ -334,7 +337,7 @@ class Source(Batches):
         for name in self.inferred or ():
             self._see_texts(chunk, name)
         target = self.declared.target
-        if target in chunk.names and self.declared.classes is None:
+        if target in chunk.names and self.declared.classes is None and not self._numeric:
             texts = stripped(chunk.values(str(target)))
             both = self._labels.union(texts).difference(self.declared.missing)
             self._changed |= bool(self._labels) and label_kind(both) != label_kind(self._labels)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,12 @@ from treebound.data.columns import Column, is_identifier
 from treebound.data.encoding import chosen_columns
 from treebound.data.frames import Table, read_columns
 from treebound.data.raw import family_of, spread
-from treebound.data.summaries import ColumnSummary, TableSummary, merged
+from treebound.data.summaries import ColumnSummary, TableSummary, TargetSummary, merged
 from treebound.data.targets import is_number_label, learn_classes, refuse_quantity
 from treebound.data.weights import check_total, class_factors
+
+if TYPE_CHECKING:
+    from treebound.data.draws import Tenth
 
 _SAMPLE_ROWS = 65536  # to choose bins by
 
@@ -39,6 +42,7 @@ class PartFacts:
     summary: TableSummary | None = None  # of its rows; None if it is all of the table
     calibration: int = 0  # rows that nothing was learned from
     calibration_classes: NDArray[Any] = field(default_factory=partial(np.empty, 0))  # but labels
+    target: TargetSummary | None = None  # of a target of numbers, whose rows have one class
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,7 @@ class LearnedSchema:
     class_rows: tuple[int, ...] = ()  # the rows of each class
     summaries: tuple[ColumnSummary | None, ...] = ()  # of the columns; None of one left unread
     identifiers: tuple[Column, ...] = ()  # with the categories that ``columns`` does not list
+    target: TargetSummary | None = None  # of a target of numbers, whose rows have one class
 
     @property
     def n_rows(self) -> int:
@@ -77,7 +82,8 @@ class LearnedSchema:
         """The summary of all rows, with those of columns that were left unread."""
         each = zip(self.columns, self.summaries, strict=True)
         columns = tuple(summary or unread[column.name] for column, summary in each)
-        return TableSummary(self.class_rows, columns)
+        summary = TableSummary(self.class_rows, columns)
+        return summary if self.target is None else summary.with_target(self.target)
 
     def with_identifiers(self) -> LearnedSchema:
         """The schema with the categories of identifiers, to read their values too."""
@@ -146,7 +152,14 @@ def merge_facts(
         class_rows,
         summaries,
         identifiers,
+        _target([part.target for part in full]),
     )
+
+
+def _target(parts: Sequence[TargetSummary | None]) -> TargetSummary | None:
+    """The summary of a target of numbers; None for classes."""
+    present = [part for part in parts if part is not None]
+    return sum(present, TargetSummary()) if present else None
 
 
 def _without_identifiers(
@@ -277,14 +290,25 @@ def some_numbers(
 
 
 def number_summaries(
-    table: Table | None, weight: Any, names: Sequence[str]
+    table: Table | None,
+    weight: Any,
+    names: Sequence[str],
+    calibration: Tenth | None = None,
+    first: int = 0,
 ) -> tuple[ColumnSummary, ...]:
-    """The summaries of columns of numbers, without rows of weight zero."""
+    """The summaries of columns of numbers, without rows of weight zero and calibration rows.
+
+    ``first`` is the number of the first row of a weight above zero.
+    """
     if table is None:
         return tuple(ColumnSummary() for _ in names)
-    positive = slice(None) if weight is None else np.flatnonzero(np.asarray(weight) > 0)
+    rows = np.arange(table.shape[0])
+    if weight is not None:
+        rows = rows[np.asarray(weight) > 0]
+    if calibration is not None:
+        rows = rows[~calibration.has(first + np.arange(len(rows)))]
     return tuple(
-        ColumnSummary.of_numbers(table.column(j).floats()[positive]) for j in range(len(names))
+        ColumnSummary.of_numbers(table.column(j).floats()[rows]) for j in range(len(names))
     )
 
 

@@ -61,6 +61,11 @@ class Matrix:
         """
         return {}
 
+    @staticmethod
+    def empty(columns: Sequence[Column]) -> Matrix:
+        """A matrix of no rows."""
+        return Matrix(tuple(columns), tuple(np.empty(0, dtype=type_of(c)) for c in columns))
+
     def select(self, names: Sequence[str]) -> Matrix:
         """The columns with these names, in this order."""
         place_of = {column.name: at for at, column in enumerate(self.columns)}

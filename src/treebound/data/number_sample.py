@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import fsum
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +16,31 @@ from treebound.data.frames import Table
 from treebound.data.matrix import Matrix
 from treebound.data.numeric_target import NumericTarget
 from treebound.data.row_hashes import row_hashes
-from treebound.data.sample import EncodedRows, Sample
-from treebound.data.summaries import TableSummary
+from treebound.data.sample import EncodedRows, Sample, WeightedTargets
+from treebound.data.summaries import TableSummary, TargetSummary
 from treebound.data.weights import is_whole
 
 Floats = NDArray[np.float64]
 
 
+class WeightedNumbers(WeightedTargets):
+    """Numbers of rows with their weights, wherever the columns of the rows are."""
+
+    y: Floats
+    groups: NDArray[np.int64] | None
+
+    @property
+    def square_weights(self) -> Floats:
+        """The weight of each row in sums of squares: whole weights stand for repeated rows."""
+        return self.weights if is_whole(self.weight) else self.weights**2
+
+    def nodes_of(self, tree: Any) -> NDArray[np.int32]:
+        """Return the node of a tree at which each row ends."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, eq=False)
-class NumberSample(EncodedRows):
+class NumberSample(EncodedRows, WeightedNumbers):
     """Encoded and checked rows with a number each; immutable.
 
     Attributes
@@ -61,9 +76,14 @@ class NumberSample(EncodedRows):
         return cls(sample.X, y, sample.weight, sample.groups)
 
     @property
-    def square_weights(self) -> Floats:
-        """The weight of each row in sums of squares: whole weights stand for repeated rows."""
-        return self.weights if is_whole(self.weight) else self.weights**2
+    def is_weighted(self) -> bool:
+        """Return True if some row has another weight than 1."""
+        return self.weight is not None and not bool((self.weight == 1.0).all())
+
+    @property
+    def is_constant(self) -> bool:
+        """Return True if all numbers are equal."""
+        return bool((self.y == self.y[0]).all())
 
     @cached_property
     def target(self) -> NumericTarget:
@@ -74,12 +94,33 @@ class NumberSample(EncodedRows):
         """Return the sample with numbers moved into a range."""
         return replace(self, y=np.clip(self.y, low, high))
 
-    def part(self, rows: NDArray[np.bool_], weight: Floats | None = None) -> NumberSample:
-        """Select rows by a mask, perhaps with other weights."""
+    def part(self, rows: NDArray[Any] | slice, weight: Floats | None = None) -> NumberSample:
+        """Select rows by an index array, a slice or a mask, perhaps with other weights."""
         if weight is None and self.weight is not None:
             weight = self.weight[rows]
         groups = None if self.groups is None else self.groups[rows]
         return NumberSample(self.X.part(rows), self.y[rows], weight, groups)
+
+    @classmethod
+    def empty(cls, columns: Sequence[Column]) -> NumberSample:
+        """Return a sample of no rows."""
+        return cls(Matrix.empty(columns), np.empty(0))
+
+    @staticmethod
+    def joined(samples: Sequence[NumberSample]) -> NumberSample:
+        """Return the rows of samples with the same columns, one after the other."""
+        samples = [sample for sample in samples if sample.n_rows] or samples[:1]
+        if len(samples) == 1:
+            return samples[0]
+        weight = None
+        if any(sample.weight is not None for sample in samples):
+            weight = np.concatenate([sample.weights for sample in samples])
+        X = Matrix.stacked([sample.X for sample in samples])
+        return NumberSample(X, np.concatenate([sample.y for sample in samples]), weight)
+
+    def nodes_of(self, tree: Any) -> NDArray[np.int32]:
+        nodes: NDArray[np.int32] = tree.apply(self.X)
+        return nodes
 
     def folds(
         self, k: int | Splitter, seed: int | None
@@ -101,8 +142,7 @@ class NumberSample(EncodedRows):
     def summary(self) -> TableSummary:
         """The summary of columns and target from which rows are drawn."""
         no_classes = np.zeros(self.n_rows, dtype=np.int32)
-        summary = TableSummary.of(self._with_column(self.y), no_classes, 1)
-        return replace(summary, target_sum=fsum(self.y.tolist()))
+        return TableSummary.of(self.X, no_classes, 1).with_target(TargetSummary.of(self.y))
 
     def _with_column(self, values: Floats) -> Matrix:
         """Return the matrix with one more column."""
@@ -129,6 +169,10 @@ class NumberSample(EncodedRows):
         mask = np.zeros(self.n_rows, dtype=bool)
         mask[rows.places] = True
         return self.part(mask, rows.weight)
+
+
+# A sample of classes, or one of numbers.
+AnySample = TypeVar("AnySample", bound=Sample | NumberSample)
 
 
 def number_hashes(X: Table | Matrix, y: Floats, names: Sequence[str] | None) -> NDArray[np.uint64]:

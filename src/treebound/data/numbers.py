@@ -11,7 +11,7 @@ from treebound.data.frames import read_series
 from treebound.data.targets import one_dimensional
 
 # The square of a larger number may not be finite.
-_MAX_NUMBER = 1e150
+MAX_NUMBER = 1e150
 _TEXT = (
     "y must hold a number for each row. Got text such as {!r} instead. Hint: use "
     "BoundTreeClassifier to predict classes, or convert y to numbers."
@@ -56,9 +56,9 @@ def read_numbers(y: Any) -> NDArray[np.float64]:
             f"Input y contains {value}: row {row:,}. Hint: leave out the rows without a finite "
             "number."
         )
-    if len(numbers) and float(np.abs(numbers).max()) > _MAX_NUMBER:
+    if len(numbers) and float(np.abs(numbers).max()) > MAX_NUMBER:
         raise ValueError(
-            f"y must be at most {_MAX_NUMBER:g} in absolute value. "
+            f"y must be at most {MAX_NUMBER:g} in absolute value. "
             f"Got {np.abs(numbers).max():g} instead. Hint: divide it by a constant."
         )
     return numbers

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from treebound._utils.validation import invalid
 from treebound.data.weights import WeightTotal
 
+# Integers of a row that are added: weight, sum and squares.
+N_CHANNELS = 3
 # Decimals of so many digits, below this number of units, are taken without rounding.
 MAX_DIGITS, _MAX_UNITS = 6, 2.0**31
 # Bits of a sum of all rows, of one rounded number, and of the squares of all rows.
@@ -35,24 +37,33 @@ class NumberFacts:
         The range of the numbers.
     digits : int or None
         All numbers are decimals of so many digits after the point; None if there are more.
+    min_weight : float
+        The least weight of a row.
     """
 
     least: float = inf
     greatest: float = -inf
     digits: int | None = 0
+    min_weight: float = inf
 
     @classmethod
-    def of(cls, y: NDArray[np.float64]) -> NumberFacts:
-        """Of some rows, all finite."""
+    def of(cls, y: NDArray[np.float64], weight: NDArray[np.float64] | None = None) -> NumberFacts:
+        """Of some rows, all finite, with their weights."""
         if not len(y):
             return cls()
-        return cls(float(y.min()), float(y.max()), digits_of(y))
+        min_weight = 1.0 if weight is None else float(weight.min())
+        return cls(float(y.min()), float(y.max()), digits_of(y), min_weight)
 
     def __add__(self, other: NumberFacts) -> NumberFacts:
         digits = None
         if self.digits is not None and other.digits is not None:
             digits = max(self.digits, other.digits)
-        return NumberFacts(min(self.least, other.least), max(self.greatest, other.greatest), digits)
+        return NumberFacts(
+            min(self.least, other.least),
+            max(self.greatest, other.greatest),
+            digits,
+            min(self.min_weight, other.min_weight),
+        )
 
 
 def digits_of(y: NDArray[np.float64]) -> int | None:
@@ -113,12 +124,17 @@ class TargetScale:
             centre = ldexp(float(np.rint(ldexp(centre, shift))), -shift)
         return cls(centre, ldexp(1.0, -shift), ldexp(half, shift) + 1.0, None)
 
+    @property
+    def shift(self) -> int:
+        """Of rounded numbers: two to this power are units of 1."""
+        return 1 - frexp(self.unit)[1]
+
     def integers(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """The numbers of rows of weight 1 as integers, in floats."""
         if self.digits is not None:
             power = 10.0**self.digits
             return np.asarray(np.rint(y * power) - np.rint(self.centre * power))
-        return np.asarray(np.rint(np.ldexp(y - self.centre, -_exponent(self.unit))))
+        return np.asarray(np.rint(np.ldexp(y - self.centre, self.shift)))
 
     def numbers(self, integers: NDArray[np.float64]) -> NDArray[np.float64]:
         """The numbers that integers, or means of them, stand for."""
@@ -222,28 +238,25 @@ class NumericTarget:
             row = int((~finite).argmax())
             raise invalid("y", "", "finite numbers", f"{numbers[row]} in row {row:,}")
         total = WeightTotal.of(weight, len(numbers))
-        return cls.part_of(numbers, weight, TargetScale.of(NumberFacts.of(numbers), total), total)
+        return cls.part_of(numbers, weight, NumberFacts.of(numbers, weight), total)
 
     @classmethod
     def part_of(
         cls,
         y: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
-        scale: TargetScale,
+        facts: NumberFacts,
         total: WeightTotal,
-        min_weight: float | None = None,
     ) -> NumericTarget:
-        """The channels of some rows of a sample that has this scale and this weight.
-
-        ``min_weight`` is the least weight of all its rows; by default of these.
-        """
+        """The channels of some rows of a sample, of whose rows these are facts and weight."""
+        scale = TargetScale.of(facts, total)
         units = total.integers(weight, len(y))
         weights = np.ones(len(y), dtype=np.int64) if units is None else units
         exact_weights = total.shift == 0  # then s is the weight times an integer
         if exact_weights:
             sums = scale.integers(y).astype(np.int64) * weights
         else:
-            away = np.ldexp(y - scale.centre, -_exponent(scale.unit))
+            away = np.ldexp(y - scale.centre, scale.shift)
             sums = np.rint(away * weights).astype(np.int64)
         # the squares of all rows are at most those of the largest number with the whole weight
         all_squares = scale.most**2 * float(total.total) * 2.0**total.shift
@@ -255,17 +268,13 @@ class NumericTarget:
             share = sums.astype(np.float64) ** 2 / weights * (1.0 + 2.0**-48)
             squares = np.ceil(np.ldexp(share, -shift)).astype(np.int64)
         rounded = scale.digits is None and scale.most > 0.0
-        least = (
-            float(weights.min(initial=2**62))
-            if min_weight is None
-            else (max(1.0, np.rint(ldexp(min_weight, total.shift))))
-        )
+        lightest = max(1.0, float(np.rint(np.ldexp(facts.min_weight, total.shift))))
         return cls(
             np.column_stack([weights, sums, squares, np.ones(len(y), dtype=np.int64)]),
             scale,
             shift,
             1.0 if rounded and exact_weights else 0.0,
-            0.0 if exact_weights else 1.0 / least,
+            0.0 if exact_weights else 1.0 / lightest,
             total.unit,
         )
 
@@ -278,8 +287,3 @@ class NumericTarget:
     def weighted(self) -> bool:
         """Some row has another weight than 1."""
         return self.weight_unit != 1.0 or not bool((self.channels[:, 0] == 1).all())
-
-
-def _exponent(unit: float) -> int:
-    """Of a power of two."""
-    return frexp(unit)[1] - 1

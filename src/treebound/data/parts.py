@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treebound._utils.choices import Unknown
 from treebound.data.draws import Tenth
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import Table
 from treebound.data.learned import LearnedSchema, PartFacts
+from treebound.data.number_sample import AnySample, NumberSample
+from treebound.data.numbers import read_numbers
+from treebound.data.numeric_target import N_CHANNELS
 from treebound.data.raw import RawColumn
 from treebound.data.sample import LabelledRows, Sample
+from treebound.data.summaries import TargetSummary
 from treebound.data.targets import is_number_label, refuse_quantity
 
 
@@ -36,21 +41,27 @@ def learn_part(
     sample_rows: int = 4096,
     calibration: Tenth | None = None,
     first: PartStart = START,
+    numeric: bool = False,
     **kinds: Any,
 ) -> PartFacts:
     """Learn from one part of the rows; of calibration rows only the labels.
 
-    ``first`` is where it starts, ``kinds`` are the features of :meth:`Sample.learn`.
+    ``first`` is where it starts, ``kinds`` are the features of :meth:`Sample.learn`. If the target
+    is ``numeric`` its rows have one class.
     """
     if _is_empty_part(y, weight):
         return PartFacts()
-    labelled = LabelledRows.of(X, y, weight, part=True)
+    numbers = read_numbers(y) if numeric else None
+    labels = y if numbers is None else np.zeros(len(numbers), dtype=int)
+    labelled = LabelledRows.of(X, labels, weight, part=True)
     if is_number_label(labelled.classes):
         refuse_quantity(len(labelled.classes))
     rows, calibration_rows = _split(labelled, calibration, first.row)
     facts = PartFacts()
     if rows.n_rows:
         facts = rows.facts(learn_matrix(rows.table, **kinds), sample_rows)
+        if numbers is not None:
+            facts = replace(facts, target=TargetSummary.of(numbers[rows.row_numbers]))
     if calibration_rows is None:
         return facts
     return replace(
@@ -78,15 +89,18 @@ def _split(
     return rows.part(~inside), rows.part(inside)
 
 
-class PartRows(NamedTuple):
+class PartRows(NamedTuple, Generic[AnySample]):
     """One part of the rows by their roles, and the rows as they were read, if that differs."""
 
-    training: Sample
-    calibration: Sample | None = None
-    validation: Sample | None = None
+    training: AnySample
+    calibration: AnySample | None = None
+    validation: AnySample | None = None
     calibration_table: Table | None = None  # also with categories that training rows do not have
     training_table: Table | None = None  # if there are identifiers
     validation_table: Table | None = None
+    # the numbers of these rows: among all, and among all but calibration rows
+    calibration_numbers: NDArray[np.int64] | None = None
+    validation_numbers: NDArray[np.int64] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -96,74 +110,158 @@ class PartRows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PartReader:
-    """Reads parts of the rows with the columns and classes of all."""
+class BaseReader(Generic[AnySample]):
+    """Reads parts of the rows with the columns of all."""
 
     schema: LearnedSchema
     calibration: Tenth | None = None
     validation: Tenth | None = None  # of the other rows, by their numbers without calibration rows
     handle_unknown: Unknown = "error"  # how categories are read that only calibration rows have
 
-    def read(self, X: Any, y: Any, weight: Any, first: PartStart = START) -> PartRows:
+    def read(self, X: Any, y: Any, weight: Any, first: PartStart = START) -> PartRows[AnySample]:
         """One part, and where it starts."""
         if _is_empty_part(y, weight):
-            nothing = self._nothing
-            return PartRows(
-                nothing,
-                None if self.calibration is None else nothing,
-                None if self.validation is None else nothing,
-            )
-        rows, held_out = _split(
-            LabelledRows.of(X, y, weight, part=True), self.calibration, first.row
-        )
-        calibration, held_out_table = None, None
-        if held_out is not None:
-            calibration = self._sample(held_out, self.handle_unknown)
-            held_out_table = held_out.table
+            nothing, none = self._nothing, np.empty(0, dtype=np.int64)
+            part = PartRows(nothing)
+            if self.calibration is not None:
+                part = part._replace(calibration=nothing, calibration_numbers=none)
+            if self.validation is not None:
+                part = part._replace(validation=nothing, validation_numbers=none)
+            return part
+        target = self._target(y)
+        all_rows = LabelledRows.of(X, self._labels(target), weight, part=True)
+        rows, held_out = _split(all_rows, self.calibration, first.row)
         training, validation = _split(rows, self.validation, first.training)
-        part = PartRows(self._sample(training, "error"), calibration, None, held_out_table)
-        if validation is not None:
-            part = part._replace(validation=self._sample(validation, "error"))
+        part = PartRows(self._sample(training, target, "error"))
+        if held_out is not None and self.calibration is not None:
+            part = part._replace(
+                calibration=self._sample(held_out, target, self.handle_unknown),
+                calibration_table=held_out.table,
+                calibration_numbers=_selected(self.calibration, first.row, all_rows.n_rows),
+            )
+        if validation is not None and self.validation is not None:
+            part = part._replace(
+                validation=self._sample(validation, target, "error"),
+                validation_numbers=_selected(self.validation, first.training, rows.n_rows),
+            )
         if not self.schema.identifiers:
             return part
         table = None if validation is None else validation.table
         return part._replace(training_table=training.table, validation_table=table)
 
-    def after(self, part: PartRows, first: PartStart) -> PartStart:
+    def after(self, part: PartRows[AnySample], first: PartStart) -> PartStart:
         """Start of the part after one."""
         held_out = 0 if part.calibration is None else part.calibration.n_rows
         return PartStart(first.row + part.n_rows, first.training + part.n_rows - held_out)
 
     @property
-    def _nothing(self) -> Sample:
-        """A part of no rows."""
-        return Sample.empty(self.schema.columns, self.schema.classes, self.schema.factors)
+    def n_channels(self) -> int:
+        """The number of integers that growing adds for each row."""
+        raise NotImplementedError
 
-    def _sample(self, rows: LabelledRows, handle_unknown: Unknown) -> Sample:
+    @property
+    def _nothing(self) -> AnySample:
+        """A part of no rows."""
+        raise NotImplementedError
+
+    def _target(self, y: Any) -> Any:
+        """The target of the rows of a part, checked."""
+        raise NotImplementedError
+
+    def _labels(self, target: Any) -> Any:
+        """The class of each row."""
+        raise NotImplementedError
+
+    def _with_target(self, sample: Sample, target: Any, rows: LabelledRows) -> AnySample:
+        """The rows with their target."""
+        raise NotImplementedError
+
+    def _sample(self, rows: LabelledRows, target: Any, handle_unknown: Unknown) -> AnySample:
         if not rows.n_rows:
             return self._nothing
         matrix = read_matrix(
             rows.table, self.schema.columns, named=False, handle_unknown=handle_unknown
         )
-        return rows.sample(matrix, self.schema)
+        return self._with_target(rows.sample(matrix, self.schema), target, rows)
 
 
-def join_parts(parts: Sequence[PartRows]) -> PartRows:
+class PartReader(BaseReader[Sample]):
+    """Reads parts of the rows with the columns and classes of all."""
+
+    @property
+    def n_channels(self) -> int:
+        return len(self.schema.classes)
+
+    @property
+    def _nothing(self) -> Sample:
+        return Sample.empty(self.schema.columns, self.schema.classes, self.schema.factors)
+
+    def _target(self, y: Any) -> Any:
+        return y
+
+    def _labels(self, target: Any) -> Any:
+        return target
+
+    def _with_target(self, sample: Sample, target: Any, rows: LabelledRows) -> Sample:
+        return sample
+
+
+class NumberReader(BaseReader[NumberSample]):
+    """Reads parts of the rows with the columns of all, and a target of numbers."""
+
+    @property
+    def n_channels(self) -> int:
+        return N_CHANNELS
+
+    @property
+    def _nothing(self) -> NumberSample:
+        return NumberSample.empty(self.schema.columns)
+
+    def _target(self, y: Any) -> Any:
+        return read_numbers(y)
+
+    def _labels(self, target: Any) -> Any:
+        return np.zeros(len(target), dtype=int)
+
+    def _with_target(self, sample: Sample, target: Any, rows: LabelledRows) -> NumberSample:
+        return NumberSample.of(sample, target[rows.row_numbers])
+
+
+def _selected(selection: Tenth, first: int, n_rows: int) -> NDArray[np.int64]:
+    """The numbers of the selected rows of a part."""
+    numbers = first + np.arange(n_rows)
+    return numbers[selection.has(numbers)]
+
+
+def join_parts(parts: Sequence[PartRows[AnySample]]) -> PartRows[AnySample]:
     """The rows of several parts, in memory."""
     return PartRows(
-        Sample.joined([part.training for part in parts]),
-        _joined([part.calibration for part in parts]),
-        _joined([part.validation for part in parts]),
+        _joined([part.training for part in parts]),
+        _joined_role([part.calibration for part in parts]),
+        _joined_role([part.validation for part in parts]),
+        calibration_numbers=_all_numbers([part.calibration_numbers for part in parts]),
+        validation_numbers=_all_numbers([part.validation_numbers for part in parts]),
     )
 
 
-def _joined(samples: Sequence[Sample | None]) -> Sample | None:
+def _joined(samples: Sequence[AnySample]) -> AnySample:
+    joined: Any = type(samples[0]).joined
+    whole: AnySample = joined(samples)
+    return whole
+
+
+def _joined_role(samples: Sequence[AnySample | None]) -> AnySample | None:
     """The rows of one role of several parts."""
     present = [sample for sample in samples if sample is not None]
-    return Sample.joined(present) if present else None
+    return _joined(present) if present else None
 
 
-def as_table(sample: Sample, schema: LearnedSchema) -> Table:
+def _all_numbers(numbers: Sequence[NDArray[np.int64] | None]) -> NDArray[np.int64] | None:
+    present = [some for some in numbers if some is not None]
+    return np.concatenate(present) if present else None
+
+
+def as_table(sample: Sample | NumberSample, schema: LearnedSchema) -> Table:
     """The rows of a sample as if they were read in memory; its columns can be learned again."""
     columns = []
     for column, values in zip(sample.columns, sample.X.values, strict=True):

@@ -15,7 +15,7 @@ from treebound.data.columns import Column
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import Table, read_table
 from treebound.data.learned import LearnedSchema, PartFacts, merge_facts
-from treebound.data.matrix import Matrix, type_of
+from treebound.data.matrix import Matrix
 from treebound.data.raw import spread
 from treebound.data.summaries import TableSummary
 from treebound.data.targets import (
@@ -37,8 +37,30 @@ from treebound.data.weights import (
 ClassWeight = Literal["balanced"] | Mapping[Any, float] | None
 
 
+class WeightedTargets:
+    """The targets of rows with their weights, wherever the columns of the rows are."""
+
+    y: NDArray[Any]
+    weight: NDArray[np.float64] | None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.y)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The weight of each row, one if the rows are not weighted."""
+        return np.ones(self.n_rows) if self.weight is None else self.weight
+
+    @property
+    def total(self) -> float:
+        """The sum of the weights."""
+        return float(self.n_rows) if self.weight is None else float(self.weight.sum())
+
+
 @dataclass(frozen=True, eq=False)
-class EncodedRows:
+class EncodedRows(WeightedTargets):
     """Encoded rows with a target and weights: what samples of classes and of numbers share."""
 
     X: Matrix
@@ -60,21 +82,6 @@ class EncodedRows:
     def columns(self) -> tuple[Column, ...]:
         """The columns of ``X``."""
         return self.X.columns
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.y)
-
-    @property
-    def weights(self) -> NDArray[np.float64]:
-        """The weight of each row, one if the rows are not weighted."""
-        return np.ones(self.n_rows) if self.weight is None else self.weight
-
-    @property
-    def total(self) -> float:
-        """The sum of the weights."""
-        return float(self.n_rows) if self.weight is None else float(self.weight.sum())
 
     def without_identifiers(self) -> Self:
         """Return the sample to grow trees on: all values of identifiers are missing."""
@@ -170,9 +177,8 @@ class Sample(EncodedRows):
         factors: NDArray[np.float64] | None = None,
     ) -> Sample:
         """A sample of no rows."""
-        values = tuple(np.empty(0, dtype=type_of(column)) for column in columns)
-        X, labels = Matrix(tuple(columns), values), np.empty(0, dtype=np.int32)
-        return cls(X, labels, None, classes, factors)
+        labels = np.empty(0, dtype=np.int32)
+        return cls(Matrix.empty(columns), labels, None, classes, factors)
 
     @staticmethod
     def joined(samples: Sequence[Sample]) -> Sample:

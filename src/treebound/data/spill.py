@@ -7,14 +7,14 @@ import os
 import tempfile
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data.matrix import Matrix, type_of
-from treebound.data.sample import Sample
+from treebound.data.number_sample import AnySample
 
 _ALIGNMENT = 8  # bytes: of the values in a file, as of arrays in memory
 
@@ -82,30 +82,30 @@ class SpillFile:
         self._file = open(self._path, "wb", buffering=0)  # noqa: SIM115 (written more than once)
         self._end = 0
 
-    def write(self, sample: Sample, but: Sequence[bool] | None = None) -> FileValues:
+    def write(self, X: Matrix, but: Sequence[bool] | None = None) -> FileValues:
         """Write the values of all columns, or of all but some."""
         places: list[tuple[int, str] | None] = []
-        for j, values in enumerate(sample.X.values):
+        for j, values in enumerate(X.values):
             if but is not None and but[j]:
                 places.append(None)
                 continue
             places.append((self._end, values.dtype.str))
             _write(self._file, values, self._end, self._folder, "dask's 'local_directory'")
             self._end = _aligned(self._end + values.nbytes)
-        return FileValues(self._path, sample.n_rows, tuple(places))
+        return FileValues(self._path, X.n_rows, tuple(places))
 
     def close(self) -> None:
         """Nothing more is written; values stay at hand by the name of the file."""
         self._file.close()
 
 
-class ColumnFile:
+class ColumnFile(Generic[AnySample]):
     """A sample that is collected batch by batch: its values are in a temporary file."""
 
     # They are stored one column after the other, with room for n_rows. The file is deleted when its
     # values are not used any more.
 
-    def __init__(self, first: Sample, n_rows: int) -> None:
+    def __init__(self, first: AnySample, n_rows: int) -> None:
         self._first = first
         self._types = [type_of(column) for column in first.columns]
         sizes = [_aligned(n_rows * dtype.itemsize) for dtype in self._types]
@@ -115,10 +115,10 @@ class ColumnFile:
         self._n_rows, self._room = 0, n_rows
         self._missing = np.zeros(len(self._types), dtype=bool)
         self._unknown = first.X.handle_unknown
-        self._labels: list[NDArray[np.int32]] = []
+        self._targets: list[NDArray[Any]] = []  # classes, or numbers
         self._weights: list[NDArray[np.float64] | None] = []  # None: every weight is one
 
-    def add(self, batch: Sample) -> None:
+    def add(self, batch: AnySample) -> None:
         """Write the values of some rows."""
         if self._n_rows + batch.n_rows > self._room:
             raise ValueError(
@@ -133,14 +133,14 @@ class ColumnFile:
         if batch.n_rows:
             self._unknown = batch.X.handle_unknown
         self._missing |= [column.missing for column in batch.columns]
-        self._labels.append(batch.y)
+        self._targets.append(batch.y)
         self._weights.append(batch.weight)
 
     def close(self) -> None:
         """Nothing more is written."""
         self._file.close()
 
-    def sample(self) -> Sample:
+    def sample(self) -> AnySample:
         """All rows; values are read from the file where they are used."""
         values = tuple(
             _mapped(self._file, start, dtype, self._n_rows)
@@ -150,14 +150,15 @@ class ColumnFile:
             column.with_missing(column.missing or bool(missing))
             for column, missing in zip(self._first.columns, self._missing, strict=True)
         )
-        y, weight = np.concatenate(self._labels), None
+        y, weight = np.concatenate(self._targets), None
         if any(weights is not None for weights in self._weights):
-            each = zip(self._labels, self._weights, strict=True)
+            each = zip(self._targets, self._weights, strict=True)
             weight = np.concatenate(
-                [np.ones(len(labels)) if weights is None else weights for labels, weights in each]
+                [np.ones(len(target)) if weights is None else weights for target, weights in each]
             )
         X = Matrix(columns, values, handle_unknown=self._unknown)
-        return Sample(X, y, weight, self._first.classes, self._first.factors)
+        target: dict[str, Any] = {"y": y}
+        return replace(self._first, X=X, weight=weight, **target)
 
 
 def _aligned(place: int) -> int:

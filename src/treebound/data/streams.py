@@ -25,7 +25,8 @@ from treebound.data.learned import (
     some_numbers,
     with_numbers,
 )
-from treebound.data.parts import START, PartReader, PartRows, PartStart, learn_part
+from treebound.data.number_sample import AnySample
+from treebound.data.parts import START, BaseReader, PartRows, PartStart, learn_part
 from treebound.data.raw import columns_to_learn
 from treebound.data.summaries import TableSummary, merged
 from treebound.data.targets import is_number_label, refuse_quantity
@@ -159,8 +160,9 @@ class TableStream:
         *,
         columns: Sequence[str] | None = None,
         report: Callable[[str, int], None] | None = None,
+        numeric: bool = False,
     ) -> None:
-        self._batches = batches
+        self._batches, self._numeric = batches, numeric  # whether the target is of numbers
         self._report = report or (lambda *_: None)  # with what is done, and the rows so far
         self.target, self.weight = target, weight
         whose = "a table that is streamed"
@@ -172,14 +174,16 @@ class TableStream:
         """Columns and classes, without calibration rows; ``kinds`` as in :meth:`Sample.learn`."""
         return until_settled(lambda: self._learn(kinds, class_weight, calibration))
 
-    def summary(self, schema: LearnedSchema) -> TableSummary:
-        """The summary of all rows; columns that learning left unread are read for it."""
+    def summary(self, schema: LearnedSchema, calibration: Tenth | None = None) -> TableSummary:
+        """The summary of the rows that were learned from; columns left unread are read for it."""
         names, parts = schema.unread, [number_summaries(None, None, schema.unread)]
         wanted = [*names, *([self.weight] if self.weight else [])]
+        first = 0
         for number, frame in self._numbered("drawing", wanted) if names else ():
             with error_context(f"Batch {number} of the table"):
                 table, _, weights = self._batches.split(frame, names, None, self.weight)
-                parts.append(number_summaries(table, weights, names))
+                parts.append(number_summaries(table, weights, names, calibration, first))
+                first += len(frame) if weights is None else int((weights > 0).sum())
         return schema.summary(dict(zip(names, merged(parts), strict=True)))
 
     def _learn(
@@ -200,7 +204,13 @@ class TableStream:
                 table, labels, weights = self._batches.split(frame, rest, self.target, self.weight)
                 rows = nothing_but_rows(len(labels)) if table is None else table
                 part = learn_part(
-                    rows, labels, weights, calibration=calibration, first=first, **kinds
+                    rows,
+                    labels,
+                    weights,
+                    calibration=calibration,
+                    first=first,
+                    numeric=self._numeric,
+                    **kinds,
                 )
             facts.append(part)
             if is_number_label(part.classes):  # before the facts of many of them fill the memory
@@ -227,7 +237,7 @@ class TableStream:
             rows += len(frame)
             self._report(phase, rows)
 
-    def rows(self, reader: PartReader) -> Iterator[PartRows]:
+    def rows(self, reader: BaseReader[AnySample]) -> Iterator[PartRows[AnySample]]:
         """The rows, batch by batch."""
         first = START
         for number, frame in self._numbered("coding", [*self.columns, *self._others()]):

@@ -7,7 +7,8 @@ are compared as float64, categories by type and text, so that ``1`` is ``1.0`` a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from hashlib import blake2b
 from math import inf
 from typing import Any
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from treebound.data.columns import Column
 from treebound.data.matrix import Matrix
+from treebound.data.weights import exact_sum
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,22 @@ def _text(category: Any) -> str:
 
 
 @dataclass(frozen=True)
+class TargetSummary:
+    """The summary of a target of numbers; those of parts can be added, in any order."""
+
+    values: ColumnSummary = field(default_factory=ColumnSummary)
+    total: Fraction = Fraction(0)  # without rounding
+
+    @classmethod
+    def of(cls, y: NDArray[np.float64]) -> TargetSummary:
+        """The summary of finite numbers."""
+        return cls(ColumnSummary.of_numbers(y), exact_sum(y)) if len(y) else cls()
+
+    def __add__(self, other: TargetSummary) -> TargetSummary:
+        return TargetSummary(self.values + other.values, self.total + other.total)
+
+
+@dataclass(frozen=True)
 class TableSummary:
     """Rows of each class, in the order of the classes, and the summary of each column."""
 
@@ -95,6 +113,11 @@ class TableSummary:
         """The summary of rows in memory, of weight zero none."""
         rows = np.bincount(codes, minlength=n_classes).tolist()
         return cls(tuple(rows), column_summaries(matrix))
+
+    def with_target(self, target: TargetSummary) -> TableSummary:
+        """The summary with a target of numbers, which is like one more column."""
+        columns = (*self.columns, target.values)
+        return replace(self, columns=columns, target_sum=float(target.total))
 
     def hashed(self, salt: int) -> int:
         """A hash of a salt and the summary, of 53 bits: a whole number that JSON can hold."""

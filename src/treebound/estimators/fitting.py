@@ -34,7 +34,7 @@ from treebound.estimators.estimation import (
     with_validation_estimate,
     without_estimate,
 )
-from treebound.estimators.progress import Watch
+from treebound.estimators.progress import UNWATCHED, Watch
 from treebound.growing import GrowOptions, grow, grow_on_engine, make_bins
 from treebound.growing.engine import LocalEngine
 from treebound.growing.graph import search
@@ -58,7 +58,6 @@ from treebound.pruning.bound import is_large
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
 
-UNWATCHED = Watch()
 _IN_MEMORY = "'greedy' for more than 10^7 values, or rows that are not in memory"
 _GROUPED = (
     f"{DEPENDENT_ROWS} Hint: a certificate of the kind 'held-out' counts one row of each group."

@@ -3,47 +3,39 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from math import inf
-from typing import Any, Protocol
+from typing import Any
 
 from treebound._utils.choices import CertificateKind
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import invalid
 from treebound.certificate.held_out import HeldOut
-from treebound.certificate.row_record import Role, RowRecord
-from treebound.data import Matrix, Sample
-from treebound.data.draws import Draw, Tenth
+from treebound.certificate.row_record import RowRecord
+from treebound.data.draws import Draw
 from treebound.data.findings import warn_of_findings, warn_of_identifiers
-from treebound.data.frames import Table
 from treebound.data.learned import LearnedSchema
-from treebound.data.parts import PartReader, PartRows, as_table, join_parts
-from treebound.data.row_hashes import RowSketch, row_hashes
+from treebound.data.parts import PartReader, as_table, join_parts
 from treebound.data.streams import (
-    Batches,
-    TableStream,
     in_database,
     is_on_dask,
     open_stream,
 )
-from treebound.data.summaries import TableSummary
 from treebound.data.weights import warn_of_common_factor
 from treebound.estimators.estimation import without_estimate
 from treebound.estimators.fitting import (
-    UNWATCHED,
     check_watch,
     fit_sample,
     fit_table,
     pruned,
 )
-from treebound.estimators.progress import Watch
-from treebound.growing import Limits, Progress, grow_on_engine, make_bins
-from treebound.growing._bins import Bins
+from treebound.estimators.parted_table import PartedTable, RecordedStream
+from treebound.estimators.progress import UNWATCHED, Watch
+from treebound.growing import Limits, grow_on_engine, make_bins
 from treebound.growing._layout import FINE_BINS
 from treebound.growing.checkpoint import check_checkpoint
-from treebound.growing.engine import Engine, stream_engine
+from treebound.growing.engine import Engine
 from treebound.model import Model
 from treebound.model.parameters import (
     FitParameters,
@@ -65,28 +57,6 @@ _NO_CALIBRATION = (
 # Smaller nodes are always finished in one place.
 _FEW_ROWS = 1 << 11
 _NO_VALIDATION = "the rows are not in memory, and none of them are validation rows"
-
-
-class PartedTable(Protocol):
-    """A table in parts: batches, or partitions of Dask."""
-
-    target: str | None
-
-    def learn(self, *, calibration: Tenth | None = None, **of_columns: Any) -> LearnedSchema:
-        """Columns and classes, without calibration rows."""
-        ...
-
-    def summary(self, schema: LearnedSchema) -> TableSummary:
-        """The summary of all rows, whose columns and classes were learned."""
-        ...
-
-    def rows(self, reader: PartReader) -> Iterable[PartRows]:
-        """The rows of each part, here."""
-        ...
-
-    def engine(self, reader: PartReader, bins: Bins, *, n_threads: int, gather_rows: int) -> Engine:
-        """The coded rows, wherever they are."""
-        ...
 
 
 def fit_elsewhere(
@@ -113,7 +83,7 @@ def fit_elsewhere(
             return _fit_parts(parameters, on_dask, watch)
     batches = open_stream(X)
     assert batches is not None
-    table = _Stream(batches, y, sample_weight, columns, watch)
+    table = RecordedStream(batches, y, sample_weight, columns, watch)
     model = _fit_parts(parameters, table, watch)
     # rows are noted as they are coded; those of a small table in memory, by its sample
     provenance = model.provenance
@@ -144,48 +114,6 @@ def _refuse_what_needs_a_table(kind: CertificateKind, why: str) -> None:
         must = f"'auto', 'training' or 'held-out' for rows that are not in memory: {why}"
         hint = "'held-out' has nearly the bound of 'folds' with so many rows."
         raise invalid("certificate", "", must, kind, hint)
-
-
-class _Stream(TableStream):
-    """A table that is read batch by batch; the coded rows are recorded."""
-
-    def __init__(self, batches: Batches, y: Any, weight: Any, columns: Any, watch: Watch) -> None:
-        n_rows = batches.n_rows()
-
-        def report(phase: str, rows: int) -> None:
-            if watch.progress is not None:
-                watch.progress(Progress(phase, rows, n_rows))
-
-        super().__init__(batches, y, weight, columns=columns, report=report)
-        self._sketches: dict[Role, RowSketch] = {}
-
-    @property
-    def record(self) -> RowRecord:
-        """Return the record of the rows that were used."""
-        return RowRecord(self._sketches)
-
-    def engine(self, reader: PartReader, bins: Bins, *, n_threads: int, gather_rows: int) -> Engine:
-        """Codes in memory, values in a temporary file."""
-        n_rows = reader.schema.n_rows + reader.schema.calibration
-        return stream_engine(self._noted(reader), bins, n_rows, n_threads=n_threads)
-
-    def _noted(self, reader: PartReader) -> Iterator[PartRows]:
-        """Yield the parts; add the rows of each to the sketches, validation rows as in memory."""
-        for part in self.rows(reader):
-            self._note("training", part.training_table or part.training.X, part.training)
-            if part.validation is not None:
-                table = part.validation_table or part.validation.X
-                self._note("training", table, part.validation)
-            if part.calibration is not None and part.calibration_table is not None:
-                self._note("calibration", part.calibration_table, part.calibration)
-            yield part
-
-    def _note(self, role: Role, rows: Matrix | Table, sample: Sample) -> None:
-        if sample.n_rows:
-            names = [column.name for column in sample.columns]
-            sketch = RowSketch.of(row_hashes(rows, sample.classes, sample.y, names=names))
-            earlier = self._sketches.get(role)
-            self._sketches[role] = sketch if earlier is None else earlier.merge(sketch)
 
 
 def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> Model:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,14 @@ from treebound.data.draws import Draw, Slice, Tenth, derived, learn_without, one
 from treebound.data.findings import warn_of_findings
 from treebound.data.frames import read_table
 from treebound.data.number_findings import warn_of_number_findings
-from treebound.data.number_sample import NumberSample, number_hashes
+from treebound.data.number_sample import NumberSample, WeightedNumbers, number_hashes
 from treebound.data.numbers import read_numbers
 from treebound.data.row_hashes import RowSketch
 from treebound.data.sample import LabelledRows, Sample
+from treebound.data.summaries import TableSummary
 from treebound.data.weights import warn_of_common_factor
 from treebound.estimators.estimation import with_places
-from treebound.growing import grow_numbers
+from treebound.growing import GrowOptions, grow_numbers
 from treebound.model.number_evidence import NumberCalibration, NumberEvidence
 from treebound.model.options import ReadingOptions
 from treebound.model.provenance import Provenance
@@ -41,7 +42,7 @@ from treebound.model.regression_parameters import (
     parameter_values,
 )
 from treebound.pruning.bound import is_large
-from treebound.pruning.number_pruner import DEFAULT_LEAF_SIZE, NumberFit, SquaredErrorPruner
+from treebound.pruning.number_pruner import DEFAULT_LEAF_SIZE, SquaredErrorPruner, TrainingRows
 from treebound.tree.leaf_values import DEFAULT_SHRINKAGE, Shrinkage, with_shrunk_values
 from treebound.tree.regression import RegressionTree
 
@@ -100,10 +101,7 @@ def _calibrated(
     """Fit without calibration rows, or without each of several folds, and keep the best tree."""
     numbers, units, named = sample.y, rows.units, rows.table.names is not None
     m = int(units.max(initial=-1)) + 1
-    if m < 2:
-        unit = "rows" if rows.groups is None else "groups"
-        chosen = Setting("certificate", kind)
-        raise WordedError(chosen, f" needs at least 2 {unit} to calibrate on. Got {m} instead.")
+    check_calibration(kind, m, "rows" if rows.groups is None else "groups")
     draw = Draw.start(parameters.random_state)
     draw = replace(draw, key=draw.key_of(sample.summary))
     large = is_large(rows.n_rows, rows.table.shape[1])
@@ -114,9 +112,6 @@ def _calibrated(
         selections = [draw.tenth() if large else draw.calibration_rows(m)]
     folds = [np.flatnonzero(selection.mask(m)) for selection in selections]
     turns = iter(selections)
-    y_range = None
-    if parameters.y_range is not None:
-        y_range = float(parameters.y_range[0]), float(parameters.y_range[1])
 
     def fit(fold: NDArray[np.intp]) -> tuple[RegressionModel, int]:
         selection, inside = next(turns), np.isin(units, fold)
@@ -133,29 +128,54 @@ def _calibrated(
         if rows.groups is not None:
             chosen = one_of_each(units[inside], selections[0].key)
             X, y = X.part(chosen), y[chosen]
-        tolerance = parameters.tolerance
-        if tolerance is None:
-            tolerance = default_tolerance(model.tree)
-        calibration = NumberCalibration(
+        provenance = replace(model.provenance, row_record=record.with_rows("calibration", hashes))
+        model = with_calibration(
+            parameters,
+            replace(model, provenance=provenance),
+            replace(draw, calibration=selection),
             y,
             model.grown.apply(X.without_identifiers()),
-            tolerance,
-            y_range,
-            len(folds),
-            rows.groups is not None,
+            folds=len(folds),
+            grouped=rows.groups is not None,
         )
-        provenance = replace(
-            model.provenance,
-            row_record=record.with_rows("calibration", hashes),
-            draw=replace(model.provenance.draw or draw, key=draw.key, calibration=selection),
-        )
-        evidence = replace(model.evidence, calibration=calibration)
-        model = replace(model, evidence=evidence, provenance=provenance)
         assert model.certificate is not None
         return model, model.certificate.exceeded
 
     fitted: RegressionModel = best_of_folds(fit, folds, parameters.delta).fitted
     return fitted
+
+
+def check_calibration(kind: str, m: int, unit: str = "rows") -> None:
+    """Raise a ValueError if there are too few rows, or groups, for a certificate."""
+    if m < 2:
+        chosen = Setting("certificate", kind)
+        raise WordedError(chosen, f" needs at least 2 {unit} to calibrate on. Got {m} instead.")
+
+
+def with_calibration(
+    parameters: RegressionParameters,
+    model: RegressionModel,
+    draw: Draw,
+    y: NDArray[np.float64],
+    nodes: NDArray[np.int32],
+    *,
+    folds: int = 1,
+    grouped: bool = False,
+) -> RegressionModel:
+    """Return the model with calibration rows, of which these are the numbers and nodes."""
+    tolerance, y_range = parameters.tolerance, None
+    if tolerance is None:
+        tolerance = default_tolerance(model.tree)
+    if parameters.y_range is not None:
+        y_range = float(parameters.y_range[0]), float(parameters.y_range[1])
+    calibration = NumberCalibration(y, nodes, tolerance, y_range, folds, grouped)
+    earlier = model.provenance.draw or draw
+    drawn = replace(earlier, key=draw.key, calibration=draw.calibration)
+    return replace(
+        model,
+        evidence=replace(model.evidence, calibration=calibration),
+        provenance=replace(model.provenance, draw=drawn),
+    )
 
 
 def _warn(rows: Sample, sample: NumberSample, *, stacklevel: int) -> None:
@@ -169,38 +189,106 @@ def _warn(rows: Sample, sample: NumberSample, *, stacklevel: int) -> None:
 
 def fit_sample(parameters: RegressionParameters, sample: NumberSample) -> RegressionModel:
     """Grow a regression tree on a sample and prune it."""
-    pruner, options = checked_parameters(parameters)
+    pruner, _ = checked_parameters(parameters)
     sample = sample.without_identifiers()
-    clip = None
-    if parameters.clip is not None:
-        low, high = np.quantile(sample.y, parameters.clip)
-        clip = float(low), float(high)
+    clip = clip_range(parameters, sample.y)
 
-    def grow(rows: NumberSample, min_samples_leaf: int) -> RegressionTree:
+    def grow(rows: NumberSample, options: GrowOptions, min_weight: float) -> RegressionTree:
         # losses are measured on the numbers as they are
         rows = rows if clip is None else rows.clipped(*clip)
-        if parameters.min_samples_leaf == "auto" and rows.weight is not None:
-            # a row of weight two counts as two rows
-            return grow_numbers(rows.X, rows.target, options, min_weight=float(min_samples_leaf))
-        limited = replace(options, min_samples_leaf=min_samples_leaf)
-        return grow_numbers(rows.X, rows.target, limited)
+        return grow_numbers(rows.X, rows.target, options, min_weight=min_weight)
 
-    draw = Draw.start(parameters.random_state)
+    draw, validation = Draw.start(parameters.random_state), None
+    if takes_validation_rows(pruner, sample.n_rows, len(sample.columns)):
+        draw, selection = draw_validation(parameters, draw, sample.summary)
+        sample, validation = sample.split(selection)
+    return fit_training_rows(parameters, sample, grow, draw, validation, clip)
+
+
+def clip_range(
+    parameters: RegressionParameters, y: NDArray[np.float64]
+) -> tuple[float, float] | None:
+    """Return the range into which the numbers of the training rows are moved."""
+    if parameters.clip is None:
+        return None
+    low, high = np.quantile(y, parameters.clip)
+    return float(low), float(high)
+
+
+def takes_validation_rows(pruner: SquaredErrorPruner | None, rows: int, columns: int) -> bool:
+    """Return True if a tenth of the rows of a large table chooses the size of the tree."""
+    return pruner is not None and is_large(rows, columns) and isinstance(pruner.folds, int)
+
+
+def draw_validation(
+    parameters: RegressionParameters, draw: Draw, summary: TableSummary
+) -> tuple[Draw, Tenth]:
+    """Draw the validation rows of a large table, by its summary."""
+    key = draw.key_of(summary)
+    selection = Tenth(derived(key, "validation", parameters.random_state))
+    return replace(draw, key=key, validation=selection), selection
+
+
+class GrowRows(Protocol):
+    """Grows a regression tree on some rows, wherever they are."""
+
+    def __call__(self, rows: Any, options: GrowOptions, min_weight: float) -> RegressionTree:
+        """Grow a tree whose leaves have at least so much weight."""
+        ...
+
+
+class WeightedRows(TrainingRows, Protocol):
+    """Rows to grow on, wherever they are."""
+
+    @property
+    def is_weighted(self) -> bool:
+        """Return True if some row has another weight than 1."""
+        ...
+
+
+def fit_training_rows(
+    parameters: RegressionParameters,
+    rows: WeightedRows,
+    grow_rows: GrowRows,
+    draw: Draw,
+    validation: WeightedNumbers | None,
+    clip: tuple[float, float] | None = None,
+) -> RegressionModel:
+    """Grow a regression tree on training rows, wherever they are, and prune it.
+
+    Rows of ``clip`` were moved into this range.
+    """
+    pruner, options = checked_parameters(parameters)
+    if pruner is not None and validation is None and not isinstance(rows, NumberSample):
+        pruner = replace(pruner, folds=None)  # rows that are elsewhere are not grown on again
+
+    def grow(sample: WeightedRows, min_samples_leaf: int) -> RegressionTree:
+        if parameters.min_samples_leaf == "auto" and sample.is_weighted:
+            # a row of weight two counts as two rows
+            return grow_rows(sample, options, float(min_samples_leaf))
+        return grow_rows(sample, replace(options, min_samples_leaf=min_samples_leaf), 0.0)
+
     if pruner is None:
-        model = _unpruned(parameters, grow(sample, _leaf_size(parameters)))
-        options = replace(options, min_samples_leaf=_leaf_size(parameters))
+        leaf_size = _leaf_size(parameters)
+        model = _unpruned(parameters, grow(rows, leaf_size))
     else:
-        draw, fit = _pruned(parameters, pruner, sample, grow, draw)
+        fit = pruner.fit(
+            rows,
+            grow,
+            leaf_sizes(parameters),
+            max_leaves=max_leaves(parameters),
+            validation=validation,
+        )
         choice = fit.result.choice
         assert choice is not None
-        options = replace(options, min_samples_leaf=choice.min_samples_leaf)
+        leaf_size = choice.min_samples_leaf
         evidence = NumberEvidence.of_fit(fit, parameters.delta)
         model = RegressionModel(fit.result.tree, pruning=fit.result, evidence=evidence)
     if parameters.y_range is not None:
         model = _within(model, parameters.y_range)
     return replace(
         model,
-        options=options,
+        options=replace(options, min_samples_leaf=leaf_size),
         reading=ReadingOptions(parameters.handle_unknown),
         provenance=Provenance(parameter_values(parameters), draw=draw),
         clip=clip,
@@ -226,28 +314,3 @@ def _unpruned(parameters: RegressionParameters, tree: RegressionTree) -> Regress
     shrinkage = DEFAULT_SHRINKAGE if smoothing == "auto" else Shrinkage.of(smoothing)
     evidence = NumberEvidence(parameters.delta)
     return RegressionModel(with_shrunk_values(tree, shrinkage), evidence=evidence)
-
-
-def _pruned(
-    parameters: RegressionParameters,
-    pruner: SquaredErrorPruner,
-    sample: NumberSample,
-    grow: Any,
-    draw: Draw,
-) -> tuple[Draw, NumberFit]:
-    """Return the fit by folds, or on a tenth of the rows of a large table."""
-    validation = None
-    if is_large(sample.n_rows, len(sample.columns)) and isinstance(pruner.folds, int):
-        draw = replace(draw, key=draw.key_of(sample.summary))
-        assert draw.key is not None
-        selection = Tenth(derived(draw.key, "validation", parameters.random_state))
-        draw = replace(draw, validation=selection)
-        sample, validation = sample.split(selection)
-    fit = pruner.fit(
-        sample,
-        grow,
-        leaf_sizes(parameters),
-        max_leaves=max_leaves(parameters),
-        validation=validation,
-    )
-    return draw, fit

@@ -50,3 +50,7 @@ class Watch(NamedTuple):
         if progress is None:
             return None
         return lambda runs: progress(Progress("searching", runs))
+
+
+# Nothing is reported.
+UNWATCHED = Watch()

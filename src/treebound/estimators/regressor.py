@@ -2,8 +2,9 @@
 
 Offered for tables in memory: fitting with weights, groups and rules on splits, prediction,
 intervals, estimated errors, certificates from calibration rows, other sizes, text, rules, figures,
-reports, explanations, the editor, model files and code. Tables of at most 10^7 values that are
-elsewhere are read into memory. Larger tables are not offered: an error names them.
+reports, explanations, the editor, model files and code. Streams, Dask collections and relations of
+a database of any size are fitted where they are. Predictions on Dask and in a database are not
+offered: their functions raise an error that names them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -26,7 +26,8 @@ from treebound.data.streams import in_database, is_on_dask, is_stream
 from treebound.edit import Editor
 from treebound.estimators.base import TreeEstimator
 from treebound.estimators.number_fitting import fit_numbers
-from treebound.estimators.number_tables import read_number_table
+from treebound.estimators.numbers_elsewhere import fit_numbers_elsewhere
+from treebound.estimators.numbers_in_database import fit_number_relation
 from treebound.exchange import load_regression, to_sklearn
 from treebound.model import RegressionModel
 from treebound.model.number_estimate import NumberEstimate
@@ -103,11 +104,12 @@ class BoundTreeRegressor(
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            A data frame of any library that narwhals knows, an array, or nested lists; or a pyarrow
-            dataset, a lazy polars frame, a Dask DataFrame, or a DuckDB, PySpark or Ibis relation of
-            at most 10^7 values, which is read into memory.
+            A data frame of any library that narwhals knows, an array, or nested lists; a pyarrow
+            dataset or a lazy polars frame, which is read in batches; a Dask DataFrame or Array; or
+            a DuckDB, PySpark or Ibis relation.
         y : array-like of shape (n_rows,), or str
-            The number of every row; of a table that is not in memory, the name of its column.
+            The number of every row; of a table that is not in memory, the name of its column; on
+            Dask also a Dask collection.
         sample_weight : array-like of shape (n_rows,), or str, optional
             The weight of every row, or the name of its column, as for ``y``. Whole numbers count
             as repeated rows; of others only the ratios matter.
@@ -118,15 +120,18 @@ class BoundTreeRegressor(
         """
         if groups is not None and (is_stream(X) or in_database(X) or is_on_dask(X)):
             raise invalid("groups", "", "None for rows that are not in memory", type(groups))
-        X, y, sample_weight, target = read_number_table(X, y, sample_weight, columns)
+        if is_stream(X) or is_on_dask(X):
+            return self._set_model(fit_numbers_elsewhere(self, X, y, sample_weight, columns))
+        if in_database(X):
+            return self._set_model(fit_number_relation(self, X, y, sample_weight, columns))
+        if columns is not None:
+            hint = "choose them before: X[columns]."
+            raise invalid("columns", "fit", "None for a table in memory", columns, hint)
         rows = read_table(X)
         if y is None or not (type(X) is np.ndarray or rows.names):  # else there is nothing to find
             # a copy: what was fitted before stays if fitting fails
             validate_data(copy(self), X, skip_check_array=True)
-        model = fit_numbers(self, rows, y, sample_weight, groups)
-        if target is not None:
-            model = replace(model, reading=replace(model.reading, target=target))
-        return self._set_model(model)
+        return self._set_model(fit_numbers(self, rows, y, sample_weight, groups))
 
     @classmethod
     def _of_file(cls, path: str | os.PathLike[str]) -> Self:

@@ -811,21 +811,24 @@ def column_codes(Bins bins, codes, Py_ssize_t j):
 
 def count_shard(
     Bins bins, codes, const uint16_t[::1] labels, const int64_t[::1] units,
-    const uint32_t[::1] rows, const int64_t[::1] starts, const int32_t[::1] slots,
-    Py_ssize_t n_classes, table,
+    const int64_t[:, ::1] numbers, const uint32_t[::1] rows, const int64_t[::1] starts,
+    const int32_t[::1] slots, Py_ssize_t n_channels, table,
 ):
     """Add the rows of some nodes to their histograms, the rows of ``table``."""
-    # Counts are of 32 bits without weights; else of 64, and after the classes of a bin come its
-    # rows.
-    cdef CodedBins coded = CodedBins(bins, n_classes, units is not None)
+    # A row has a label and perhaps a weight, or it has numbers: its channels and 1. Counts are of 32
+    # bits without weights and numbers; else of 64, and after the channels of a bin come its rows.
+    cdef CodedBins coded = CodedBins(bins, n_channels, units is not None or numbers is not None)
     cdef Binned* data = coded.of(codes)
     cdef char* cells = <char*><size_t>table.ctypes.data
     cdef size_t size = table.strides[0]
     cdef Py_ssize_t i, s
     if table.shape[1] != data.counted.n_cells:
-        raise ValueError("the table has not one cell for each bin and class")
-    data.counted.labels = &labels[0]
-    data.counted.weights = NULL if units is None else &units[0]
+        raise ValueError("the table has not one cell for each bin and channel")
+    if numbers is None:
+        data.counted.labels = &labels[0]
+        data.counted.weights = NULL if units is None else &units[0]
+    else:
+        data.counted.numbers = &numbers[0, 0]
     with nogil:
         for i in range(slots.shape[0]):
             s = slots[i]
@@ -849,7 +852,8 @@ cdef inline Py_ssize_t last_from(
 
 def look_into_shard(
     Bins bins, codes, const uint16_t[::1] labels, const int64_t[::1] units,
-    const uint32_t[::1] rows, const int64_t[::1] starts, Py_ssize_t column, values,
+    const int64_t[:, ::1] numbers, const uint32_t[::1] rows, const int64_t[::1] starts,
+    Py_ssize_t column, values,
     const int32_t[::1] slots, const int32_t[:, ::1] first, const uint64_t[::1] low,
     const uint64_t[::1] high, const uint64_t[::1] guide, const uint8_t[::1] shift,
     const int32_t[::1] place, int64_t[:, :, ::1] slices,
@@ -862,10 +866,10 @@ def look_into_shard(
     cdef CodedBins coded = CodedBins(bins, 1, False)
     cdef const char* first_code = codes_of(coded.of(codes), column)
     cdef int width = coded.data.columns[column].width
-    cdef Py_ssize_t n_classes = slices.shape[2] - 1, most = 0, n_exact = 0, g, i, code, at, slice
+    cdef Py_ssize_t n_channels = slices.shape[2] - 1, most = 0, n_exact = 0, g, i, code, at, slice, k
     cdef uint64_t last_slice = slices.shape[1] - 1
     cdef Source source = source_of(values, 0)
-    cdef bint weighted = units is not None
+    cdef bint weighted = units is not None, of_classes = numbers is None
     cdef uint64_t key
     cdef uint32_t row
     for g in range(slots.shape[0]):
@@ -894,8 +898,12 @@ def look_into_shard(
                 slice = 0
                 if key > guide[at]:
                     slice = <Py_ssize_t>min((key - guide[at]) >> shift[at], last_slice)
-                slices[place[at], slice, labels[row]] += units[row] if weighted else 1
-                slices[place[at], slice, n_classes] += 1
+                if of_classes:
+                    slices[place[at], slice, labels[row]] += units[row] if weighted else 1
+                    slices[place[at], slice, n_channels] += 1
+                    continue
+                for k in range(n_channels + 1):
+                    slices[place[at], slice, k] += numbers[row, k]
     return np.asarray(intervals)[:n_exact], np.asarray(keys)[:n_exact], np.asarray(ids)[:n_exact]
 
 

@@ -9,7 +9,7 @@ from treebound.data import Column
 from treebound.growing._bins import Bins
 from treebound.growing.checkpoint import Checkpoint
 from treebound.growing.engine import Engine
-from treebound.growing.kernel_types import KernelOptions, TreeArrays
+from treebound.growing.kernel_types import KernelOptions, NumberKernel, TreeArrays
 from treebound.growing.options import Limits
 from treebound.growing.shard import Facts
 
@@ -23,11 +23,12 @@ def key_ranges(bins: Bins, facts: Facts, j: int) -> KeyRanges: ...
 def grow_on_shards(
     engine: Engine,
     columns: Sequence[Column],
-    n_classes: int,
+    n_channels: int,
     *,
     options: KernelOptions,
     limits: Limits,
     finer: Callable[[], Bins] | None,
     progress: Report | None,
     checkpoint: Checkpoint | None,
+    numbers: NumberKernel | None = None,
 ) -> TreeArrays: ...

@@ -16,7 +16,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memset
-from treebound.growing._layout cimport EXACT, NOMINAL, KernelSplit, allocate
+from treebound.growing._layout cimport EXACT, NOMINAL, KernelSplit, STRIDE, allocate
 from treebound.growing._scan cimport no_split
 from treebound.growing._sorted cimport Task, value_of
 from treebound.growing._bins cimport Bins
@@ -38,7 +38,7 @@ from treebound.growing._driver cimport Driver, FOUND, GrownNode, WAITING
 KeyRanges = namedtuple("KeyRanges", "single low high guide")
 
 
-# Class weights and rows by interval, in order, missing ones last; the bin of each is its code. No
+# Channels and rows by interval, in order, missing ones last; the bin of each is its code. No
 # value of an interval has a key outside low and high.
 Intervals = namedtuple("Intervals", "table single code low high")
 
@@ -116,7 +116,7 @@ cdef class Leaf:
     cdef object table
     cdef dict refined
     cdef dict bounds        # of columns, as far as they are known
-    cdef object left        # class weights and rows on the left of its split
+    cdef object left        # channels and rows on the left of its split
 
     def __init__(self, node, slot, table=None):
         self.node, self.slot, self.table = node, slot, table
@@ -126,13 +126,14 @@ cdef class Leaf:
 cdef class ShardDriver(Driver):
     """Grows one tree on the rows of an engine; ``finer`` makes finer bins than it has."""
 
-    cdef object engine, columns, limits, finer, progress, checkpoint
+    cdef object engine, columns, limits, finer, progress, checkpoint, numbers
     cdef dict options, open
     cdef Leaf forced_leaf       # the leaf that a forced split may divide
     cdef list ranges, reached, small
     cdef CodedBins coded
     cdef Binned* binned         # the bins; their rows are elsewhere
     cdef int64_t unit
+    cdef int64_t[STRIDE] no_numbers  # in place of rows of numbers, which are elsewhere
     cdef bint narrow            # whether counts of bins have 32 bits
     cdef Counted by_value       # how intervals that were refined are counted
     cdef Finder finder
@@ -145,10 +146,18 @@ cdef class ShardDriver(Driver):
     cdef Py_ssize_t rounds, passes
 
     def __init__(
-        self, n_columns, n_classes, options, engine, columns, limits, finer, progress, checkpoint
+        self, n_columns, n_channels, options, engine, columns, limits, finer, progress, checkpoint,
+        numbers,
     ):
         self.engine, self.columns, self.limits, self.finer = engine, columns, limits, finer
         self.progress, self.checkpoint, self.options = progress, checkpoint, options
+        self.numbers = numbers
+        if numbers is not None:
+            memset(self.no_numbers, 0, sizeof(self.no_numbers))
+            self.problem.numbers = self.no_numbers
+            self.problem.square_shift = numbers["square_shift"]
+            self.problem.weight_error = numbers["weight_error"]
+            self.problem.row_error = numbers["row_error"]
         self.open, self.small = {}, []
         self.column_bounds = <ColumnBounds*>allocate(n_columns, sizeof(ColumnBounds))
         self.task.splits = <KernelSplit*>allocate(n_columns, sizeof(KernelSplit))
@@ -166,8 +175,8 @@ cdef class ShardDriver(Driver):
         facts = self.engine.facts
         free_finder(&self.finder)
         memset(&self.finder, 0, sizeof(Finder))
-        # as engines count: 32 bits, or 64 with the rows of a bin after its classes
-        self.narrow = facts.total.ones and facts.n_rows < 2**32
+        # as engines count: 32 bits, or 64 with the rows of a bin after its channels
+        self.narrow = self.numbers is None and facts.total.ones and facts.n_rows < 2**32
         self.coded = CodedBins(bins, self.problem.n_classes, not self.narrow)
         self.ranges = [key_ranges(bins, facts, j) for j in range(self.n_columns)]
         single = [np.append(ranges.single, 0).astype(np.uint8) for ranges in self.ranges]
@@ -392,7 +401,7 @@ cdef class ShardDriver(Driver):
         return 0
 
     cdef object left_of_first(self, KernelSplit* split):
-        """What goes left: class weights, then rows."""
+        """What goes left: channels, then rows."""
         # Values are looked at in the bin of the threshold, and in the one before it: an engine may
         # have bins that begin a little later.
         cdef Py_ssize_t j = split.column
@@ -697,10 +706,14 @@ cdef class ShardDriver(Driver):
 
     cdef object subtree(self, Leaf leaf, double cutoff):
         depth = self.options["max_depth"] - self.tree.nodes[leaf.node].depth
+        if self.numbers is None:
+            of_target = {"n_classes": self.problem.n_classes}
+        else:
+            of_target = {**self.numbers, "whole_spread": self.whole_spread}
         return Subtree(
             leaf.slot,
             {
-                "n_classes": self.problem.n_classes,
+                **of_target,
                 "kinds": self.engine.bins.kinds,
                 "n_categories": [len(column.categories or ()) for column in self.columns],
                 "may_miss": [bool(self.sources[j].may_miss) for j in range(self.n_columns)],
@@ -766,8 +779,12 @@ cdef class ShardDriver(Driver):
         return ShardSplit(slot, j, sides.astype(np.uint8), node.threshold, *keep_sides)
 
 
-def grow_on_shards(engine, columns, n_classes, *, options, limits, finer, progress, checkpoint):
+def grow_on_shards(
+    engine, columns, n_channels, *, options, limits, finer, progress, checkpoint, numbers=None
+):
     """The arrays of the tree that grows on the rows of an engine."""
+    # numbers are the units of a target of numbers: square_shift, weight_error and row_error
     return ShardDriver(
-        len(columns), n_classes, options, engine, columns, limits, finer, progress, checkpoint
+        len(columns), n_channels, options, engine, columns, limits, finer, progress, checkpoint,
+        numbers,
     ).grow()

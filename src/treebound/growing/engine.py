@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import pairwise
 from operator import add, attrgetter
@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from treebound._utils._pool import each
 from treebound.data import Sample
+from treebound.data.number_sample import AnySample, NumberSample, WeightedNumbers
+from treebound.data.numeric_target import N_CHANNELS
 from treebound.data.parts import PartRows
 from treebound.data.spill import ColumnFile
-from treebound.data.weights import WeightTotal
 from treebound.growing._bins import Bins
 from treebound.growing.kernel_types import TreeArrays
 from treebound.growing.messages import (
@@ -33,24 +34,31 @@ from treebound.growing.messages import (
 )
 from treebound.growing.options import Limits
 from treebound.growing.shard import (
+    DrawnTargets,
     Facts,
+    SelectedRole,
     code_sample,
     count_classes,
     count_rows,
     digest_of,
     divide_rows,
+    drawn_nodes,
+    drawn_targets,
     gather_rows,
     grow_subtree,
     join_pieces,
+    joined_arrays,
     look_into,
     make_bundle,
     name_splits,
     recode,
     sum_selected,
 )
+from treebound.growing.shard_target import Totals
 from treebound.tree.model import Tree
 from treebound.tree.naming import last_names
 from treebound.tree.node_sums import NodeSums, WeightTotals, class_sums, summed_up
+from treebound.tree.regression import RegressionTree
 
 # So many are grown in seconds: a checkpoint would not be of use.
 QUICK_VALUES = 1 << 25
@@ -70,8 +78,8 @@ class Engine:
     ----------
     bins : Bins
         The bins of all shards, as made by :func:`treebound.growing.make_bins`.
-    n_classes : int
-        Number of classes.
+    n_channels : int
+        Number of classes, or ``N_CHANNELS`` of a target of numbers.
 
     Attributes
     ----------
@@ -83,8 +91,8 @@ class Engine:
     _facts: Facts
     _counts: NDArray[np.int64]
 
-    def __init__(self, bins: Bins, n_classes: int) -> None:
-        self.bins, self._n_classes = bins, n_classes
+    def __init__(self, bins: Bins, n_channels: int) -> None:
+        self.bins, self.n_channels = bins, n_channels
         self._bundles: list[Any] = []
 
     @property
@@ -95,12 +103,12 @@ class Engine:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """The weight of every class, as integers."""
+        """The weight of every class, or the sum of every other channel, as integers."""
         self.ready()
         return self._counts
 
     @property
-    def sample(self) -> Sample | None:
+    def sample(self) -> Sample | NumberSample | None:
         """All rows, if they are one sample in memory."""
         return None
 
@@ -135,9 +143,9 @@ class Engine:
         """Take bundles that :meth:`map` made instead of those they are made of."""
         self._bundles = results
 
-    def bundle(self, coded: Sequence[Any], total: WeightTotal, starts: Sequence[int]) -> Any:
+    def bundle(self, coded: Sequence[Any], totals: Totals, starts: Sequence[int]) -> Any:
         """A bundle of coded rows where they are; see :func:`make_bundle`."""
-        return make_bundle(coded, self.bins, total, starts, self._n_classes)
+        return make_bundle(coded, self.bins, totals, starts, self.n_channels)
 
     # -- the operations --------------------------------------------------------------------------
 
@@ -151,7 +159,7 @@ class Engine:
         total = reduce(add, facts)
         starts = np.cumsum([0, *(part.n_rows for part in facts)]).tolist()
         bundles = [
-            self.bundle([coded[i] for i in group], total.total, [starts[i] for i in group])
+            self.bundle([coded[i] for i in group], total.totals, [starts[i] for i in group])
             for group in groups
         ]
         self.start_bundles(total, bundles)
@@ -166,10 +174,10 @@ class Engine:
         self.bins = bins
         self.keep(self.map(recode, bins))
         facts = self.reduce(partial(reduce, add), self.map(attrgetter("facts")))
-        self._facts = replace(facts, total=self._facts.total, validation=self._facts.validation)
+        self._facts = self._facts.with_values_of(facts)
 
     def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
-        """Count the rows of some nodes, by bin and class; one histogram for each node."""
+        """Add the channels of some nodes, by bin; one histogram for each node."""
         wide = self.facts.n_rows >= 2**32
         table: NDArray[Any] = self.reduce(sum_of, self.map(count_rows, slots, wide))
         return table
@@ -217,10 +225,39 @@ class Engine:
         counts = self.reduce(sum_of, self.map(sum_selected, tree, "calibration", None))
         return np.asarray(counts[0], dtype=np.int64)
 
+    def drawn_numbers(self, role: SelectedRole) -> WeightedNumbers:
+        """Numbers of the validation or calibration rows, in the order of the table.
+
+        Their nodes in a tree are found where the rows are.
+        """
+        drawn = DrawnTargets(*self.reduce(joined_arrays, self.map(drawn_targets, role)))
+        order = np.argsort(drawn.numbers)
+        return DrawnNumbers(drawn.y[order], drawn.weight[order], None, self, role)
+
+    def drawn_nodes(self, tree: RegressionTree, role: SelectedRole) -> NDArray[np.int32]:
+        """The nodes at which the rows of :meth:`drawn_numbers` end."""
+        numbers, nodes = self.reduce(joined_arrays, self.map(drawn_nodes, tree, role))
+        in_order: NDArray[np.int32] = nodes[np.argsort(numbers)]
+        return in_order
+
     def digest(self) -> list[int]:
-        """A number for every column that depends on its values and labels, not on their order."""
+        """A number for every column that depends on its values and targets, not on their order."""
         numbers: list[int] = self.reduce(sum_of, self.map(digest_of)).tolist()
         return numbers
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnNumbers(WeightedNumbers):
+    """Validation or calibration rows of an engine, whose columns are elsewhere."""
+
+    y: NDArray[np.float64]
+    weight: NDArray[np.float64] | None
+    groups: None
+    engine: Engine
+    role: SelectedRole
+
+    def nodes_of(self, tree: RegressionTree) -> NDArray[np.int32]:
+        return self.engine.drawn_nodes(tree, self.role)
 
 
 def sum_of(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -243,15 +280,15 @@ class LocalEngine(Engine):
 
     def __init__(
         self,
-        parts: Sequence[Sample],
+        parts: Sequence[Sample | NumberSample],
         bins: Bins,
-        n_classes: int,
+        n_channels: int,
         *,
         n_threads: int = 1,
-        calibration: Sample | None = None,
-        validation: Sample | None = None,
+        calibration: Sample | NumberSample | None = None,
+        validation: Sample | NumberSample | None = None,
     ) -> None:
-        super().__init__(bins, n_classes)
+        super().__init__(bins, n_channels)
         self._parts, self._n_threads = parts, n_threads
         self._calibration, self._validation = calibration, validation
         # rows are at hand: nodes are finished as soon as there is room for their values
@@ -274,7 +311,7 @@ class LocalEngine(Engine):
         )
 
     @property
-    def sample(self) -> Sample | None:
+    def sample(self) -> Sample | NumberSample | None:
         """All rows, if they are one sample."""
         return self._parts[0] if len(self._parts) == 1 else None
 
@@ -285,19 +322,26 @@ class LocalEngine(Engine):
 
     def class_rows(self, tree: Tree) -> NDArray[np.int64]:
         ones = WeightTotals()
-        counts = [class_sums(tree, part.X, part.y, None, ones)[0] for part in self._parts]
+        samples = [part for part in self._parts if isinstance(part, Sample)]
+        counts = [class_sums(tree, part.X, part.y, None, ones)[0] for part in samples]
         return summed_up(tree, sum_of(counts)).astype(np.int64)
 
     def validation_sums(self, tree: Tree) -> NodeSums | None:
-        if self._validation is None or not self._validation.n_rows:
+        rows = self._validation
+        if not isinstance(rows, Sample) or not rows.n_rows:
             return None
-        return NodeSums.of(tree, self._validation)
+        return NodeSums.of(tree, rows)
 
     def calibration_counts(self, tree: Tree) -> NDArray[np.int64]:
         rows = self._calibration
-        assert rows is not None
+        assert isinstance(rows, Sample)
         counts = class_sums(tree, rows.X, rows.y, None, WeightTotals())
         return np.asarray(counts[0], dtype=np.int64)
+
+    def drawn_numbers(self, role: SelectedRole) -> NumberSample:
+        rows = self._calibration if role == "calibration" else self._validation
+        assert isinstance(rows, NumberSample)
+        return rows
 
     def map(self, function: Callable[..., Any], *args: Any) -> list[Any]:
         """Call a function with each bundle, in threads."""
@@ -308,14 +352,14 @@ class LocalEngine(Engine):
 
 
 def stream_engine(
-    parts: Iterable[PartRows],
+    parts: Iterable[PartRows[AnySample]],
     bins: Bins,
     n_rows: int,
     *,
     n_threads: int = 1,
 ) -> LocalEngine:
     """An engine for rows that are read in batches: codes in memory, values in a temporary file."""
-    files: dict[str, ColumnFile] = {}
+    files: dict[str, ColumnFile[Any]] = {}
     with ExitStack() as stack:
         for part in parts:
             roles = {
@@ -332,4 +376,5 @@ def stream_engine(
                 files[role].add(batch)
         samples = {role: file.sample() for role, file in files.items()}
     rows = samples.pop("training")
-    return LocalEngine([rows], bins, rows.n_classes, n_threads=n_threads, **samples)
+    n_channels = rows.n_classes if isinstance(rows, Sample) else N_CHANNELS
+    return LocalEngine([rows], bins, n_channels, n_threads=n_threads, **samples)

@@ -7,7 +7,7 @@ samples and engines become what the kernels take, and arrays become a tree.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +20,16 @@ from treebound._utils.validation import invalid
 from treebound.data import Column, Matrix, Sample
 from treebound.data.columns import KINDS
 from treebound.data.matrix import MatrixPart
-from treebound.data.numeric_target import NumericTarget
+from treebound.data.number_sample import NumberSample
+from treebound.data.numeric_target import N_CHANNELS, NumericTarget
 from treebound.data.weights import WeightTotal, is_whole, sample_sums
 from treebound.growing._bins import Bins
 from treebound.growing._layout import MAX_CATEGORIES
 from treebound.growing._memory import SharedCodes, grow_arrays
 from treebound.growing._memory import grow_numbers as grow_number_arrays
 from treebound.growing._shards import grow_on_shards
-from treebound.growing.kernel_types import SQUARED
+from treebound.growing.checkpoint import Checkpoint, check_checkpoint
+from treebound.growing.kernel_types import SQUARED, KernelOptions, NumberKernel, TreeArrays
 from treebound.growing.options import GrowOptions, Limits
 from treebound.growing.rules import kernel_rules, monotone_of
 from treebound.tree.model import Tree
@@ -202,21 +204,14 @@ def grow_numbers(
     ([2.5, nan, nan], [1.375, 0.5, 2.25])
     """
     options = options or GrowOptions()
-    if options.growth_order != "gain":
-        raise invalid("growth_order", "grow_numbers", "'gain'", options.growth_order)
-    columns, numbers = X.columns, target.channels
-    # a number rises with a column where its mean does: the second of two "classes" is the sum
-    monotone = monotone_of(options, columns, np.arange(2))
-    rules = kernel_rules(options, columns, monotone, limits or [-np.inf, np.inf])
-    part = None
+    columns, numbers, part = X.columns, target.channels, None
+    kernel, signs = _number_kernel(
+        options, columns, min_weight / target.weight_unit if target.weighted else 0.0, limits
+    )
     if isinstance(X, MatrixPart) and 2 * X.n_rows >= X.whole.n_rows:
         numbers, part = np.zeros((X.whole.n_rows, 4), dtype=np.int64), X.rows.astype(np.uint32)
         numbers[X.rows] = target.channels
         X = X.whole
-    kernel = options.for_kernels(rules)
-    kernel["criterion"] = SQUARED
-    if target.weighted:
-        kernel["min_weight"] = round(min_weight / target.weight_unit)
 
     report = growth_report(progress, len(target.channels))
     grown = grow_number_arrays(
@@ -226,26 +221,62 @@ def grow_numbers(
         [len(column.categories or ()) for column in columns],
         [column.missing for column in columns],
         options=kernel,
-        square_shift=target.square_shift,
-        weight_error=target.weight_error,
-        row_error=target.row_error,
+        **_number_units(target),
         n_threads=effective_jobs(options.n_jobs),
         crossing=crossing,
         progress=report,
         part=part,
         shared=X.kernel_cache.setdefault("codes", SharedCodes()),
     )
+    tree = _number_tree(grown, target, columns, target.weighted, signs)
+    report(tree.n_leaves, 0)
+    return tree
+
+
+def _number_kernel(
+    options: GrowOptions,
+    columns: Sequence[Column],
+    min_weight: float = 0.0,
+    limits: Sequence[float] | None = None,
+) -> tuple[KernelOptions, tuple[int, ...] | None]:
+    """Return the options of the kernels, and the signs of monotone columns."""
+    if options.growth_order != "gain":
+        raise invalid("growth_order", "grow_numbers", "'gain'", options.growth_order)
+    # a number rises with a column where its mean does: the second of two "classes" is the sum
+    monotone = monotone_of(options, columns, np.arange(2))
+    rules = kernel_rules(options, columns, monotone, limits or [-np.inf, np.inf])
+    kernel = options.for_kernels(rules)
+    kernel["criterion"] = SQUARED
+    kernel["min_weight"] = round(min_weight)
+    return kernel, None if monotone is None else monotone.signs
+
+
+def _number_units(target: NumericTarget) -> NumberKernel:
+    """Return the units of a target as the kernels take them."""
+    return {
+        "square_shift": target.square_shift,
+        "weight_error": target.weight_error,
+        "row_error": target.row_error,
+    }
+
+
+def _number_tree(
+    grown: TreeArrays,
+    target: NumericTarget,
+    columns: Sequence[Column],
+    weighted: bool,
+    signs: tuple[int, ...] | None,
+) -> RegressionTree:
+    """Return the tree of arrays whose counts are the sums of channels."""
     arrays: dict[str, Any] = {**grown}
-    tree = RegressionTree.of_sums(
+    return RegressionTree.of_sums(
         arrays.pop("counts"),
         target.units,
         **arrays,
-        columns=columns,
-        weighted=target.weighted,
-        monotone=None if monotone is None else monotone.signs,
+        columns=tuple(columns),
+        weighted=weighted,
+        monotone=signs,
     )
-    report(tree.n_leaves, 0)
-    return tree
 
 
 def grow_on_engine(
@@ -266,24 +297,11 @@ def grow_on_engine(
     ``checkpoint`` is a file that keeps the unfinished tree, from which growth continues. ``finer``
     makes finer bins, for data on which those of the engine exclude few splits.
     """
-    from treebound.growing.checkpoint import Checkpoint, check_checkpoint
-    from treebound.growing.engine import QUICK_VALUES
-
-    check_checkpoint(checkpoint)
-    sample = engine.sample
-    if sample is not None and limits is None:
-        quick = sample.n_rows * len(columns) <= QUICK_VALUES
-        if checkpoint is None or (quick and not os.path.exists(checkpoint)):
-            return grow(sample, options, progress=progress)
+    sample = _sample_in_memory(engine, len(columns), limits, checkpoint)
+    if isinstance(sample, Sample):
+        return grow(sample, options, progress=progress)
     facts = engine.facts
-    columns = tuple(
-        column.with_missing(column.missing or bool(missing))
-        for column, missing in zip(columns, facts.missing, strict=True)
-    )
-    store = None
-    if checkpoint is not None:
-        of = (columns, options, facts.n_rows, engine.counts.tolist(), engine.digest())
-        store = Checkpoint(checkpoint, of)
+    columns = _with_missing(columns, facts.missing)
     monotone = monotone_of(options, columns, classes)
     rules = kernel_rules(options, columns, monotone)
     grown = grow_on_shards(
@@ -294,7 +312,7 @@ def grow_on_engine(
         limits=limits or Limits(),
         finer=finer,
         progress=progress,
-        checkpoint=store,
+        checkpoint=_checkpoint_of(checkpoint, engine, columns, options),
     )
     arrays: dict[str, Any] = {**grown}
     arrays["counts"] = sample_sums(arrays["counts"] * facts.total.unit, factors, whole)
@@ -304,6 +322,86 @@ def grow_on_engine(
     if options.thresholds == "observed":
         return replace(tree, names=engine.name(tree))
     return tree
+
+
+def grow_numbers_on_engine(
+    engine: Engine,
+    columns: Sequence[Column],
+    options: GrowOptions,
+    *,
+    min_weight: float = 0.0,
+    limits: Limits | None = None,
+    progress: Report | None = None,
+    finer: Callable[[], Bins] | None = None,
+) -> RegressionTree:
+    """Grow a tree on numbers of an engine: the one that :func:`grow_numbers` grows in memory.
+
+    The other parameters are those of :func:`grow_numbers` and :func:`grow_on_engine`.
+    """
+    sample = _sample_in_memory(engine, len(columns), limits, None)
+    if isinstance(sample, NumberSample):
+        missing = [column.missing for column in sample.columns]
+        X = replace(sample.X, columns=_with_missing(columns, missing))
+        return grow_numbers(X, sample.target, options, min_weight=min_weight, progress=progress)
+    facts = engine.facts
+    assert facts.numbers is not None
+    weighted = not facts.total.ones
+    # without rows: its units
+    target = NumericTarget.part_of(np.empty(0), None, facts.numbers, facts.total)
+    columns = _with_missing(columns, facts.missing)
+    kernel, signs = _number_kernel(
+        options, columns, min_weight / target.weight_unit if weighted else 0.0
+    )
+    grown = grow_on_shards(
+        engine,
+        columns,
+        N_CHANNELS,
+        options=kernel,
+        limits=limits or Limits(),
+        finer=finer,
+        progress=progress,
+        checkpoint=None,
+        numbers=_number_units(target),
+    )
+    return _number_tree(grown, target, columns, weighted, signs)
+
+
+def _sample_in_memory(
+    engine: Engine,
+    n_columns: int,
+    limits: Limits | None,
+    checkpoint: str | os.PathLike[str] | None,
+) -> Sample | NumberSample | None:
+    """Return the rows of an engine if they are grown on as in memory; None: in rounds."""
+    from treebound.growing.engine import QUICK_VALUES
+
+    check_checkpoint(checkpoint)
+    sample = engine.sample
+    if sample is None or limits is not None:
+        return None
+    quick = sample.n_rows * n_columns <= QUICK_VALUES
+    return sample if checkpoint is None or (quick and not os.path.exists(checkpoint)) else None
+
+
+def _with_missing(columns: Sequence[Column], missing: Iterable[bool]) -> tuple[Column, ...]:
+    """Return the columns; those with missing values state it."""
+    return tuple(
+        column.with_missing(column.missing or bool(some))
+        for column, some in zip(columns, missing, strict=True)
+    )
+
+
+def _checkpoint_of(
+    path: str | os.PathLike[str] | None,
+    engine: Engine,
+    columns: Sequence[Column],
+    options: GrowOptions,
+) -> Checkpoint | None:
+    """Return the file that keeps the unfinished tree, if there is to be one."""
+    if path is None:
+        return None
+    of = (tuple(columns), options, engine.facts.n_rows, engine.counts.tolist(), engine.digest())
+    return Checkpoint(path, of)
 
 
 def make_bins(

@@ -40,6 +40,14 @@ class KernelOptions(TypedDict):
     rules: NotRequired[KernelRules | None]
 
 
+class NumberKernel(TypedDict):
+    """The units of the channels of a target of numbers; see ``data.numeric_target``."""
+
+    square_shift: int
+    weight_error: float
+    row_error: float
+
+
 class TreeArrays(TypedDict):
     """The nodes of a tree in pre-order; -1 and NaN where a leaf has nothing."""
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.growing._layout import EXACT
+from treebound.growing.shard_target import ShardTarget
 
 
 class ShardSplit(NamedTuple):
@@ -48,7 +49,7 @@ class IntervalRequest(NamedTuple):
 
 
 class IntervalCounts(NamedTuple):
-    """Contents of intervals, in order: ranges of keys, and their class weights and rows."""
+    """Contents of intervals, in order: ranges of keys, and their channels and rows."""
 
     # A range is a value, or a slice that holds rows. Most have few rows, so that tables are sent
     # without their zeros.
@@ -61,7 +62,8 @@ class IntervalCounts(NamedTuple):
     def __reduce__(self) -> tuple[Any, ...]:
         places = np.flatnonzero(self.counts)
         values = self.counts.ravel()[places]
-        small = np.min_scalar_type(int(values.max(initial=0)))
+        greatest, least = int(values.max(initial=0)), int(values.min(initial=0))
+        small = np.min_scalar_type(greatest if least >= 0 else -1 - max(greatest, -least))
         places = places.astype(np.min_scalar_type(self.counts.size))
         return _unpacked, (*self[:3], self.counts.shape, places, values.astype(small))
 
@@ -82,20 +84,13 @@ def interval_counts(
     slices: NDArray[np.int64],
     intervals: NDArray[np.int32],
     keys: NDArray[np.uint64],
-    labels: NDArray[np.uint16],
-    units: NDArray[np.int64] | None,
+    target: ShardTarget,
 ) -> IntervalCounts:
-    """From the counts of slices, and rows with the intervals and keys of their values."""
-    n_classes = slices.shape[2] - 1
+    """From the sums of slices, and rows with the intervals and keys of their values."""
     order, new = _in_order(intervals, keys)
     value = np.cumsum(new) - 1
     n = int(value[-1]) + 1 if len(value) else 0
-    counts = np.zeros((n, n_classes + 1), dtype=np.int64)
-    # sums of integers below 2^53 are exact in floats
-    weights = None if units is None else units[order].astype(np.float64)
-    cells = value * n_classes + labels[order]
-    counts[:, :n_classes] = np.bincount(cells, weights, n * n_classes).reshape(n, n_classes)
-    counts[:, n_classes] = np.bincount(value, minlength=n)
+    counts = target.take(order).sums_by_value(value, n, slices.shape[2] - 1)
     keys = keys[order][new]
     by_value = IntervalCounts(intervals[order][new], keys, keys, counts)
     return added([by_value, _sliced(request, slices)]) if len(slices) else by_value

@@ -18,6 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
+from treebound.data.columns import Column
+from treebound.data.number_sample import AnySample, NumberSample
+from treebound.data.numeric_target import NumberFacts
 from treebound.data.parts import PartRows, join_parts
 from treebound.data.spill import SpillFile, Values
 from treebound.data.weights import WeightTotal
@@ -29,15 +32,20 @@ from treebound.growing._histogram import (
     divide_shard,
     look_into_shard,
 )
-from treebound.growing._memory import grow_arrays
 from treebound.growing.kernel_types import TreeArrays
 from treebound.growing.messages import IntervalCounts, IntervalRequest, ShardSplit, interval_counts
+from treebound.growing.shard_target import (
+    ClassTarget,
+    NumberTarget,
+    ShardTarget,
+    Totals,
+    target_of,
+)
 from treebound.tree.model import Tree
 from treebound.tree.naming import Names, last_names, names_of_part
 from treebound.tree.node_sums import WeightTotals, class_sums
+from treebound.tree.regression import RegressionTree
 
-# Labels have two bytes.
-MAX_CLASSES = 1 << 16
 # Parts of fewer rows are merged.
 _FEW_ROWS = 1 << 15
 
@@ -46,11 +54,10 @@ _FEW_ROWS = 1 << 15
 
 @dataclass(frozen=True)
 class Shard:
-    """Rows as codes: a byte or two a value, two bytes a row for the label, eight for a weight."""
+    """Rows as codes: a byte or two a value, and the target of each row."""
 
     codes: NDArray[np.uint8]  # as `code_shard` gives them
-    labels: NDArray[np.uint16]
-    units: NDArray[np.int64] | None  # weights as integers; None if every weight is one
+    target: ShardTarget
     values: Values  # of columns whose codes do not determine them
     # the first row of each part of the table that it has, there and in the table
     starts: tuple[tuple[int, int], ...] = ((0, 0),)
@@ -98,6 +105,16 @@ class Facts:
     missing: NDArray[np.bool_]  # which columns have missing values
     single: list[NDArray[np.uint8]]  # which bins hold one value only
     validation: WeightTotals = field(default_factory=WeightTotals)  # of validation rows
+    numbers: NumberFacts | None = None  # of a target of numbers
+
+    def with_values_of(self, other: Facts) -> Facts:
+        """Return the facts with those of the values in other bins."""
+        return replace(self, extents=other.extents, missing=other.missing, single=other.single)
+
+    @property
+    def totals(self) -> Totals:
+        """Facts about the target."""
+        return Totals(self.total, self.numbers)
 
     def __add__(self, other: Facts) -> Facts:
         ends = (
@@ -111,7 +128,12 @@ class Facts:
             self.missing | other.missing,
             [a & b for a, b in zip(self.single, other.single, strict=True)],
             self.validation.plus(other.validation),
+            _both(self.numbers, other.numbers),
         )
+
+
+def _both(one: NumberFacts | None, other: NumberFacts | None) -> NumberFacts | None:
+    return None if one is None or other is None else one + other
 
 
 SelectedRole = Literal["calibration", "validation"]
@@ -122,16 +144,20 @@ class SelectedRows(NamedTuple):
 
     role: SelectedRole
     values: Values
-    labels: NDArray[np.uint16]
-    weight: NDArray[np.float64] | None
+    target: ClassTarget | NumberTarget  # as it was given
     handle_unknown: str  # as a ``Matrix`` has it
+    numbers: NDArray[np.int64] | None = None  # of the rows in the table
+
+    def matrix(self, columns: tuple[Column, ...]) -> Matrix:
+        """The values of the rows."""
+        values = tuple(self.values[j] for j in range(len(columns)))
+        return Matrix(columns, values, handle_unknown=self.handle_unknown)
 
 
 class Coded(NamedTuple):
-    """Rows as codes, with their weights as they were given."""
+    """Rows as codes, with their target as it was given."""
 
     shard: Shard
-    weight: NDArray[np.float64] | None
     facts: Facts
     selected: tuple[SelectedRows, ...] = ()
     sizes: tuple[int, ...] = ()  # the rows of its parts, if it has several
@@ -148,9 +174,9 @@ class Bundle(NamedTuple):
     selected: list[SelectedRows]
 
 
-def code_parts(parts: Iterable[PartRows], bins: Bins, file: SpillFile) -> list[Coded]:
+def code_parts(parts: Iterable[PartRows[AnySample]], bins: Bins, file: SpillFile) -> list[Coded]:
     """Code rows whose values are kept in a file; small parts become one shard."""
-    coded, small, n_rows = [], list[PartRows](), 0
+    coded, small, n_rows = [], list[PartRows[AnySample]](), 0
     for part in parts:
         small.append(part)
         n_rows += part.n_rows
@@ -160,36 +186,41 @@ def code_parts(parts: Iterable[PartRows], bins: Bins, file: SpillFile) -> list[C
     return [*coded, _code_joined(small, bins, file)] if small else coded
 
 
-def _code_joined(parts: Sequence[PartRows], bins: Bins, file: SpillFile) -> Coded:
+def _code_joined(parts: Sequence[PartRows[AnySample]], bins: Bins, file: SpillFile) -> Coded:
     sizes = tuple(part.training.n_rows for part in parts)
     return code_part(join_parts(parts), bins, file)._replace(sizes=sizes)
 
 
-def code_part(part: PartRows, bins: Bins, file: SpillFile | None = None) -> Coded:
+def code_part(part: PartRows[AnySample], bins: Bins, file: SpillFile | None = None) -> Coded:
     """Code training rows and selected rows; store values in a file, or in memory."""
-    values = None if file is None else file.write(part.training, bins.by_code)
+    values = None if file is None else file.write(part.training.X, bins.by_code)
     coded = code_sample(part.training, bins, values)
     selected, facts = [], coded.facts
-    roles: dict[SelectedRole, Sample | None]
-    roles = {"calibration": part.calibration, "validation": part.validation}
-    for role, rows in roles.items():
+    roles: dict[SelectedRole, tuple[Sample | NumberSample | None, NDArray[np.int64] | None]]
+    roles = {
+        "calibration": (part.calibration, part.calibration_numbers),
+        "validation": (part.validation, part.validation_numbers),
+    }
+    for role, (rows, numbers) in roles.items():
         if rows is None:
             continue
-        stored = rows.X.values if file is None else file.write(rows)
-        unknown = rows.X.handle_unknown
-        selected.append(SelectedRows(role, stored, _labels(rows), rows.weight, unknown))
+        stored = rows.X.values if file is None else file.write(rows.X)
+        target = replace(target_of(rows), weight=rows.weight)
+        selected.append(SelectedRows(role, stored, target, rows.X.handle_unknown, numbers))
         if role == "validation":
             facts = replace(facts, validation=WeightTotals.of(rows.weight, rows.n_rows))
     return coded._replace(facts=facts, selected=tuple(selected))
 
 
-def code_sample(sample: Sample, bins: Bins, values: Values | None = None) -> Coded:
+def code_sample(sample: Sample | NumberSample, bins: Bins, values: Values | None = None) -> Coded:
     """Code some rows, of the columns and classes of all; ``values`` is where they are kept."""
+    target = target_of(sample)
     codes, _, missing, single = code_shard(bins, sample.X.values, sample.n_rows)
-    total = WeightTotal.of(sample.masses, sample.n_rows)
-    facts = Facts(sample.n_rows, total, extents_of(sample.X.values), missing, single)
+    total, numbers = target.totals
+    extents = extents_of(sample.X.values)
+    facts = Facts(sample.n_rows, total, extents, missing, single, numbers=numbers)
     stored = sample.X.values if values is None else values
-    return Coded(Shard(codes, _labels(sample), None, stored), sample.masses, facts)
+    return Coded(Shard(codes, target, stored), facts)
 
 
 def extents_of(columns: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
@@ -209,38 +240,21 @@ def extents_of(columns: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
     return ends
 
 
-def check_classes(n_classes: int) -> None:
-    """Raise a ValueError if labels of two bytes cannot distinguish the classes."""
-    if n_classes > MAX_CLASSES:
-        raise ValueError(
-            f"The target has {n_classes:,} classes. Growing in parts (Dask, or with a checkpoint) "
-            f"takes at most {MAX_CLASSES:,}. Hint: is the target an identifier?"
-        )
-
-
-def _labels(sample: Sample) -> NDArray[np.uint16]:
-    """The class of each row in two bytes."""
-    check_classes(sample.n_classes)
-    return sample.y.astype(np.uint16)
-
-
 def make_bundle(
     coded: Sequence[Coded],
     bins: Bins,
-    total: WeightTotal,
+    totals: Totals,
     starts: Sequence[int],
-    n_classes: int,
+    n_channels: int,
 ) -> Bundle:
-    """Shards with weights as integers; ``total`` is that of all rows, and parts have a start."""
-    counts = np.zeros(n_classes, dtype=np.int64)
+    """Shards with integers; ``totals`` are those of all rows, and parts have a start."""
+    counts = np.zeros(n_channels, dtype=np.int64)
     shards, numbers = [], iter(starts)
-    for shard, weight, facts, _, sizes in coded:
-        units = total.integers(weight, facts.n_rows)
-        # sums of integers below 2^53 are exact in floats
-        weights = None if units is None else units.astype(np.float64)
-        counts += np.bincount(shard.labels, weights, n_classes).astype(np.int64)
+    for shard, _, _, sizes in coded:
+        target = shard.target.in_units(totals)
+        counts += target.sums(n_channels)
         here = accumulate(sizes[:-1], initial=0)
-        shards.append(replace(shard, units=units, starts=tuple(zip(here, numbers, strict=False))))
+        shards.append(replace(shard, target=target, starts=tuple(zip(here, numbers, strict=False))))
     rows = [Rows.all(part.facts.n_rows) for part in coded]
     selected = [rows for part in coded for rows in part.selected]
     return Bundle(shards, rows, bins, reduce(add, [part.facts for part in coded]), counts, selected)
@@ -251,23 +265,19 @@ def recode(bundle: Bundle, bins: Bins) -> Bundle:
     shards, facts_of = [], []
     for shard in bundle.shards:
         columns = shard.columns(bundle.bins)
-        n_rows = len(shard.labels)
+        n_rows = shard.target.n_rows
         codes, _, missing, single = code_shard(bins, columns, n_rows)
         facts_of.append(Facts(n_rows, WeightTotal(), extents_of(columns), missing, single))
         shards.append(replace(shard, codes=codes))
-    facts = replace(
-        reduce(add, facts_of), total=bundle.facts.total, validation=bundle.facts.validation
-    )
+    facts = bundle.facts.with_values_of(reduce(add, facts_of))
     return bundle._replace(shards=shards, bins=bins, facts=facts)
 
 
 def digest_of(bundle: Bundle) -> NDArray[np.uint64]:
-    """A sum over rows for every column, of numbers mixed from value, label and weight."""
+    """A sum over rows for every column, of numbers mixed from value, target and weight."""
     sums = np.zeros(bundle.bins.n_columns, dtype=np.uint64)
     for shard in bundle.shards:
-        salt = shard.labels.astype(np.uint64) + np.uint64(1)
-        if shard.units is not None:
-            salt += shard.units.astype(np.uint64) << np.uint64(16)
+        salt = shard.target.salt()
         for j in range(bundle.bins.n_columns):
             keys = keys_of(shard.column(j, bundle.bins).astype(np.float64))
             mixed = (keys ^ (salt * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(0xD6E8FEB86659FD93)
@@ -276,53 +286,44 @@ def digest_of(bundle: Bundle) -> NDArray[np.uint64]:
 
 
 def count_rows(bundle: Bundle, slots: NDArray[np.int32], wide: bool) -> NDArray[Any]:
-    """The histograms of some nodes: weight by bin and class, one node a row."""
-    # Without weights they are numbers of rows; else the rows of a bin follow its classes. wide
-    # states that 32 bits may be too few for the rows of all shards, here or elsewhere.
-    n_classes, bins = len(bundle.counts), bundle.bins
-    weighted = any(shard.units is not None for shard in bundle.shards)
-    size = sum((n + 1) * (n_classes + weighted) for n in bins.n_bins)
-    table = np.zeros((len(slots), size), dtype=np.int64 if weighted else np.uint32)
+    """The histograms of some nodes: channels by bin, one node a row."""
+    # Without weights and numbers they are numbers of rows; else the rows of a bin follow its
+    # channels. wide states that 32 bits may be too few for the rows of all shards, here or
+    # elsewhere.
+    n_channels, bins = len(bundle.counts), bundle.bins
+    has_rows = any(shard.target.has_rows for shard in bundle.shards)
+    size = sum((n + 1) * (n_channels + has_rows) for n in bins.n_bins)
+    table = np.zeros((len(slots), size), dtype=np.int64 if has_rows else np.uint32)
     for shard, (rows, starts) in zip(bundle.shards, bundle.rows, strict=True):
-        count_shard(
-            bins,
-            shard.codes,
-            shard.labels,
-            shard.units,
-            rows,
-            starts,
-            slots,
-            n_classes,
-            table,
-        )
+        target = shard.target.kernel
+        count_shard(bins, shard.codes, *target, rows, starts, slots, n_channels, table)
     return table.astype(np.int64) if wide else table
 
 
 def look_into(bundle: Bundle, requests: Mapping[int, IntervalRequest]) -> dict[int, IntervalCounts]:
     """Contents of some intervals of columns."""
     # Slices are counted in one table, and equal values merged once for all shards.
-    n_classes, replies = len(bundle.counts), {}
-    intervals: Any
-    keys: Any
-    labels: Any
+    n_channels, replies = len(bundle.counts), {}
     for j, request in requests.items():
         sliced = int((request.place >= 0).sum())
-        slices = np.zeros((sliced, request.n_slices, n_classes + 1), dtype=np.int64)
-        lists: list[list[Any]] = [[], [], [], []]
+        slices = np.zeros((sliced, request.n_slices, n_channels + 1), dtype=np.int64)
+        intervals, keys, targets = [], [], []
         for shard, (rows, starts) in zip(bundle.shards, bundle.rows, strict=True):
-            intervals, keys, ids = look_into_shard(
-                bundle.bins, shard.codes, shard.labels, shard.units, rows, starts, j,
+            labels, units, numbers = shard.target.kernel
+            at, some_keys, ids = look_into_shard(
+                bundle.bins, shard.codes, labels, units, numbers, rows, starts, j,
                 shard.column(j, bundle.bins), *request[1:], slices,
             )  # fmt: skip
-            units = None if shard.units is None else shard.units[ids]
-            for arrays, more in zip(
-                lists, (intervals, keys, shard.labels[ids], units), strict=True
-            ):
-                arrays.append(more)
-        intervals, keys, labels, weights = (
-            None if arrays[0] is None else np.concatenate(arrays) for arrays in lists
+            intervals.append(at)
+            keys.append(some_keys)
+            targets.append(shard.target.take(ids))
+        replies[j] = interval_counts(
+            request,
+            slices,
+            np.concatenate(intervals),
+            np.concatenate(keys),
+            targets[0].joined(targets),
         )
-        replies[j] = interval_counts(request, slices, intervals, keys, labels, weights)
     return replies
 
 
@@ -345,8 +346,7 @@ class Piece(NamedTuple):
     """The rows that a bundle has of a node."""
 
     columns: list[NDArray[Any]]
-    labels: NDArray[np.int32]
-    units: NDArray[np.int64] | None
+    target: ShardTarget
 
 
 def gather_rows(bundle: Bundle, slots: Sequence[int]) -> list[Piece]:
@@ -357,9 +357,8 @@ def gather_rows(bundle: Bundle, slots: Sequence[int]) -> list[Piece]:
     for at, shard in enumerate(bundle.shards):
         values = shard.columns(bundle.bins)
         for pieces, columns_out, ids_of in zip(by_slot, columns, ids, strict=True):
-            units = None if shard.units is None else shard.units[ids_of[at]]
-            pieces.append(Piece([], shard.labels[ids_of[at]].astype(np.int32), units))
-            if len(shard.labels) == sum(map(len, ids_of)) == len(ids_of[at]):
+            pieces.append(Piece([], shard.target.take(ids_of[at])))
+            if shard.target.n_rows == sum(map(len, ids_of)) == len(ids_of[at]):
                 columns_out[:] = values  # all rows, in their order, are not copied
             else:
                 _add_rows(columns_out, values, ids_of, at)
@@ -398,18 +397,16 @@ def join_pieces(many: Sequence[Sequence[Piece]]) -> list[Piece]:
 def grow_subtree(pieces: Sequence[Piece], kernel: Mapping[str, Any]) -> TreeArrays:
     """The arrays of the tree below a node, of which bundles have these rows."""
     piece = _joined(pieces)
-    return grow_arrays(piece.columns, piece.labels, piece.units, **kernel)
+    return piece.target.grow(piece.columns, kernel)
 
 
 def _joined(pieces: Sequence[Piece]) -> Piece:
     """The rows of several pieces; a float64 among float32 makes all of a column float64."""
     if len(pieces) == 1:
         return pieces[0]
-    units = [piece.units for piece in pieces if piece.units is not None]
     return Piece(
         [np.concatenate(column) for column in zip(*(p.columns for p in pieces), strict=True)],
-        np.concatenate([piece.labels for piece in pieces]),
-        np.concatenate(units) if units else None,
+        pieces[0].target.joined([piece.target for piece in pieces]),
     )
 
 
@@ -421,8 +418,9 @@ def count_classes(bundle: Bundle, tree: Tree) -> NDArray[np.float64]:
     ones = WeightTotals()
     tables = [np.zeros((tree.n_nodes, tree.n_classes))]
     for shard in bundle.shards:
+        assert isinstance(shard.target, ClassTarget)
         X = _matrix(tree, shard.columns(bundle.bins))
-        tables.append(class_sums(tree, X, shard.labels, None, ones)[0])
+        tables.append(class_sums(tree, X, shard.target.labels, None, ones)[0])
     return reduce(add, tables)
 
 
@@ -431,14 +429,54 @@ def sum_selected(
 ) -> NDArray[np.float64]:
     """Return the :func:`class_sums` of the rows of a role; without totals each counts once."""
     tables = [np.zeros((2, tree.n_nodes, tree.n_classes))]
-    for rows_role, values, labels, weight, handle_unknown in bundle.selected:
-        if rows_role != role:
+    for rows in bundle.selected:
+        if rows.role != role:
             continue
-        columns = tuple(values[j] for j in range(len(tree.columns)))
-        X = Matrix(tree.columns, columns, handle_unknown=handle_unknown)
-        weights = None if totals is None else weight
-        tables.append(class_sums(tree, X, labels, weights, totals or WeightTotals()))
+        target = rows.target
+        assert isinstance(target, ClassTarget)
+        weights = None if totals is None else target.weight
+        X = rows.matrix(tree.columns)
+        tables.append(class_sums(tree, X, target.labels, weights, totals or WeightTotals()))
     return reduce(add, tables)
+
+
+class DrawnTargets(NamedTuple):
+    """Numbers of the rows of a role in the table, and in the target, with their weights."""
+
+    numbers: NDArray[np.int64]
+    y: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+
+def drawn_targets(bundle: Bundle, role: SelectedRole) -> DrawnTargets:
+    """Return the targets of the rows of a role, of a target of numbers."""
+    each = [DrawnTargets(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))]
+    for rows in bundle.selected:
+        if rows.role == role:
+            assert isinstance(rows.target, NumberTarget)
+            assert rows.numbers is not None
+            weight = rows.target.weight
+            weights = np.ones(rows.target.n_rows) if weight is None else weight
+            each.append(DrawnTargets(rows.numbers, rows.target.y, weights))
+    return DrawnTargets(*joined_arrays(each))
+
+
+def drawn_nodes(
+    bundle: Bundle, tree: RegressionTree, role: SelectedRole
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the numbers of the rows of a role in the table, and the nodes where they end."""
+    each = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))]
+    for rows in bundle.selected:
+        if rows.role == role:
+            assert rows.numbers is not None
+            each.append((rows.numbers, tree.apply(rows.matrix(tree.columns))))
+    numbers, nodes = joined_arrays(each)
+    return numbers, nodes
+
+
+def joined_arrays(many: Sequence[Sequence[NDArray[Any]]]) -> tuple[NDArray[Any], ...]:
+    """Return arrays of several bundles, one after the other."""
+    return tuple(np.concatenate(arrays) for arrays in zip(*many, strict=True))
 
 
 def _matrix(tree: Tree, values: Sequence[NDArray[Any]]) -> Matrix:

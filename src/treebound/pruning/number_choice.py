@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.data.number_sample import NumberSample
+from treebound.data.number_sample import WeightedNumbers
 from treebound.pruning.path import count
 from treebound.pruning.squared_error import SquaredErrorPath
 from treebound.pruning.weight import ChosenWeight
@@ -51,13 +51,13 @@ class ResidualSums:
     squares: Floats
 
     @classmethod
-    def of(cls, tree: RegressionTree, rows: NumberSample) -> ResidualSums:
+    def of(cls, tree: RegressionTree, rows: WeightedNumbers) -> ResidualSums:
         """Sum the residuals of validation rows."""
-        return cls.at(tree, tree.apply(rows.X), rows)
+        return cls.at(tree, rows.nodes_of(tree), rows)
 
     @classmethod
     def at(
-        cls, tree: RegressionTree, reached: NDArray[np.int32], rows: NumberSample
+        cls, tree: RegressionTree, reached: NDArray[np.int32], rows: WeightedNumbers
     ) -> ResidualSums:
         """Sum the residuals of validation rows that end at known nodes."""
         nodes, place = np.unique(reached, return_inverse=True)

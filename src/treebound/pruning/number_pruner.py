@@ -25,7 +25,7 @@ from treebound._utils.validation import (
     with_parameters,
 )
 from treebound.data.draws import Splitter
-from treebound.data.number_sample import NumberSample
+from treebound.data.number_sample import NumberSample, WeightedNumbers
 from treebound.data.weights import is_whole
 from treebound.pruning.base import PruningResult
 from treebound.pruning.estimate import sizes_of_interest
@@ -69,10 +69,24 @@ _MIN_SPREAD = 1e-150
 _MAX_ALPHAS = 50
 
 
+class TrainingRows(Protocol):
+    """Rows to grow on, wherever they are."""
+
+    @property
+    def total(self) -> float:
+        """The sum of the weights."""
+        ...
+
+    @property
+    def is_constant(self) -> bool:
+        """Return True if all numbers are equal."""
+        ...
+
+
 class GrowNumbers(Protocol):
     """Grows a regression tree on some rows."""
 
-    def __call__(self, sample: NumberSample, min_samples_leaf: int) -> RegressionTree:
+    def __call__(self, sample: Any, min_samples_leaf: int) -> RegressionTree:
         """Grow a tree whose leaves have at least so many rows."""
         ...
 
@@ -167,15 +181,15 @@ class SquaredErrorPruner(Parameters):
             return SHRINKAGES
         return (Shrinkage.of(self.smoothing),)
 
-    def prune(self, tree: RegressionTree, validation: NumberSample | None = None) -> NumberFit:
+    def prune(self, tree: RegressionTree, validation: WeightedNumbers | None = None) -> NumberFit:
         """Prune a grown tree: by validation rows, or with the fixed weight and shrinkage.
 
         Parameters
         ----------
         tree : RegressionTree
             A grown tree.
-        validation : NumberSample, optional
-            Rows that it was not grown on, in its columns.
+        validation : WeightedNumbers, optional
+            Rows that it was not grown on, such as a ``NumberSample`` in its columns.
         """
         self._check()
         start, leaf_size = perf_counter(), int(tree.rows[tree.is_leaf].min())
@@ -188,26 +202,26 @@ class SquaredErrorPruner(Parameters):
 
     def fit(
         self,
-        sample: NumberSample,
+        sample: TrainingRows,
         grow: GrowNumbers,
         leaf_sizes: Sequence[int] = LEAF_SIZES,
         *,
         max_leaves: int | None = None,
-        validation: NumberSample | None = None,
+        validation: WeightedNumbers | None = None,
     ) -> NumberFit:
         """Grow trees and prune them, with the size chosen by folds or on validation rows.
 
         Parameters
         ----------
         sample : NumberSample
-            The training rows.
+            The training rows; with ``validation``, rows that may be elsewhere.
         grow : callable
             ``grow(sample, min_samples_leaf) -> RegressionTree``.
         leaf_sizes : sequence of int
             Minimum numbers of rows in a leaf to choose from.
         max_leaves : int, optional
             Maximum number of leaves of the pruned tree, and of those in the folds.
-        validation : NumberSample, optional
+        validation : WeightedNumbers, optional
             Rows that were not in ``sample``; by default folds of the sample are validated.
         """
         self._check()
@@ -218,7 +232,7 @@ class SquaredErrorPruner(Parameters):
             why = f"below {MIN_ROWS} rows it is not chosen by cross-validation"
         elif validation is None and self.folds is None:
             why = "there are no folds"
-        elif bool((sample.y == sample.y[0]).all()):
+        elif sample.is_constant:
             why = "all numbers are equal"
         if why:
             fit = NumberFit(self._fixed(grow(sample, default), default, why))
@@ -226,8 +240,9 @@ class SquaredErrorPruner(Parameters):
                 fit = replace(fit, result=fit.result.within(max_leaves))
         elif validation is not None:
             tree = grow(sample, default)
-            fit = self._validated(sample, [(tree, validation)], grow, (default,), tree, max_leaves)
+            fit = self._validated(None, [(tree, validation)], grow, (default,), tree, max_leaves)
         else:
+            assert isinstance(sample, NumberSample)
             fit = self._validated(sample, None, grow, tuple(leaf_sizes), None, max_leaves)
         result = replace(fit.result, fit_time=perf_counter() - start)
         return replace(fit, result=result)
@@ -249,7 +264,7 @@ class SquaredErrorPruner(Parameters):
     def _validated(
         self,
         sample: NumberSample | None,
-        parts: list[tuple[RegressionTree, NumberSample]] | None,
+        parts: list[tuple[RegressionTree, WeightedNumbers]] | None,
         grow: GrowNumbers,
         leaf_sizes: tuple[int, ...],
         whole: RegressionTree | None,
@@ -286,6 +301,7 @@ class SquaredErrorPruner(Parameters):
 
         def measure(task: tuple[int, int]) -> tuple[MeasuredPath, NDArray[np.int32]]:
             size, part = task
+            inside: WeightedNumbers
             if parts is None:
                 outside, inside = folds[part]
                 tree = grow(outside, leaf_sizes[size])
@@ -297,7 +313,7 @@ class SquaredErrorPruner(Parameters):
                 path.at_alpha(a * share, max_leaves) if by_alpha else path.at(a, max_leaves)
                 for a in grids[size]
             ]
-            reached = tree.apply(inside.X)
+            reached = inside.nodes_of(tree)
             rows = ResidualSums.at(tree, reached, inside)
             return MeasuredPath.of(path, rows, np.array(steps), self._shrinkages), reached
 
@@ -333,7 +349,9 @@ class SquaredErrorPruner(Parameters):
             (len(grid), len(leaf_sizes), len(self._shrinkages)),
         )
         chosen = path.choosing(steps[place.weight]) if by_alpha else path.weighted(choice.weight)
-        samples = [inside for _, inside in folds] if parts is None else [parts[0][1]]
+        samples: list[WeightedNumbers] = [inside for _, inside in folds]
+        if parts is not None:
+            samples = [parts[0][1]]
         validated = _predictions(place, by_size[size], samples)
         result = _result(chosen, choice)
         if max_leaves is not None:
@@ -386,7 +404,7 @@ def _result(path: SquaredErrorPath, choice: NumberChoice) -> NumberResult:
 def _predictions(
     place: Place,
     results: Sequence[tuple[MeasuredPath, NDArray[np.int32]]],
-    samples: Sequence[NumberSample],
+    samples: Sequence[WeightedNumbers],
 ) -> Validated:
     """Return the validation rows with their predictions by the chosen candidate."""
     columns = []
@@ -409,19 +427,26 @@ def _predictions(
     return Validated(y, prediction, weight, baseline, spread, in_groups)
 
 
+class _CountedOnce(WeightedNumbers):
+    """Rows of which each counts once."""
+
+    def __init__(self, rows: WeightedNumbers) -> None:
+        self.y, self.weight, self.groups = rows.y, None, rows.groups
+
+
+def _counted_once(rows: WeightedNumbers) -> WeightedNumbers:
+    """Return the rows as estimates count them: once, unless whole weights repeat them."""
+    return rows if is_whole(rows.weight) else _CountedOnce(rows)
+
+
 def _measured_once(
-    path: MeasuredPath, reached: NDArray[np.int32], rows: NumberSample
+    path: MeasuredPath, reached: NDArray[np.int32], rows: WeightedNumbers
 ) -> MeasuredPath:
     """Return a path with residuals of rows as estimates count them."""
     once = _counted_once(rows)
     if once is rows:
         return path
     return path._replace(rows=ResidualSums.at(path.path.first, reached, once))
-
-
-def _counted_once(rows: NumberSample) -> NumberSample:
-    """Return the rows as estimates count them: once, unless whole weights repeat them."""
-    return rows if is_whole(rows.weight) else replace(rows, weight=None)
 
 
 def spreads(tree: RegressionTree, pooled: float | None = None) -> Floats:

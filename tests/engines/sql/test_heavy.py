@@ -9,10 +9,11 @@ from pathlib import Path
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 import pytest
 from random_tables import assert_same, in_memory, people, random_parameters, random_table
 
-from treebound import BoundTreeClassifier, certify
+from treebound import BoundTreeClassifier, BoundTreeRegressor, certify
 from treebound.engines.sql import Relation, relation
 
 pytestmark = pytest.mark.heavy
@@ -108,6 +109,27 @@ def test_random_tables_give_the_tree_of_memory(database, monkeypatch):
         model = BoundTreeClassifier(**parameters)
         model.fit(Relation(database.relation(table), max_fetched_rows=most), "label", weight)
         assert_same(model, in_memory(table, parameters))
+
+
+def test_numbers_give_the_tree_of_memory(database):
+    for seed in range(20 if isinstance(database, Postgres) else 6):
+        rng = np.random.default_rng([5, seed])
+        table = random_table(rng).drop(["label"])
+        score = rng.normal(size=len(table)) + rng.integers(0, 3, len(table))
+        numbers = [score, score.round(2), 1e9 + score, np.exp(20 * score)][seed % 4]
+        table = table.append_column("price", pa.array(numbers))
+        weight = "weight" if "weight" in table.column_names else None
+        X = table.drop([name for name in ("price", weight) if name])
+        weights = None if weight is None else table[weight].to_numpy()
+        parameters = {"cv": None, "certificate": None, "min_samples_leaf": 1}
+        expected = BoundTreeRegressor(**parameters).fit(X, table["price"].to_numpy(), weights)
+        there = Relation(database.relation(table), max_fetched_rows=int(rng.choice([0, 10])))
+        model = BoundTreeRegressor(**parameters).fit(there, "price", weight)
+        for name in expected.tree_.node_arrays:
+            np.testing.assert_array_equal(
+                getattr(model.tree_, name), getattr(expected.tree_, name), err_msg=f"{name} {seed}"
+            )
+        BoundTreeRegressor(certificate="held-out").fit(there, "price", weight)
 
 
 def test_calibration_rows_and_predictions_are_those_of_memory(database):

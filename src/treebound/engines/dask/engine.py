@@ -42,13 +42,13 @@ from treebound.growing.shard import (
     Bundle,
     Coded,
     Facts,
-    check_classes,
     code_parts,
     divide_rows,
     gather_rows,
     join_pieces,
     make_bundle,
 )
+from treebound.growing.shard_target import check_classes
 
 # Number of workers whose results one worker combines.
 _FAN = 8
@@ -60,7 +60,7 @@ _GLANCE = 1.0
 _TRIES = 8
 
 
-def _code(parts: Iterator[PartRows], bins: Bins, token: str) -> list[Coded]:
+def _code(parts: Iterator[PartRows[Any]], bins: Bins, token: str) -> list[Coded]:
     file = SpillFile(folder_of(get_worker(), token))
     try:
         return code_parts(parts, bins, file)
@@ -68,7 +68,7 @@ def _code(parts: Iterator[PartRows], bins: Bins, token: str) -> list[Coded]:
         file.close()
 
 
-def _code_again(parts: Iterator[PartRows], bins: Bins, token: str, *bundle: Any) -> Bundle:
+def _code_again(parts: Iterator[PartRows[Any]], bins: Bins, token: str, *bundle: Any) -> Bundle:
     """Make a bundle and its files in one task: other workers may not be able to read the files."""
     return make_bundle(_code(parts, bins, token), bins, *bundle)
 
@@ -88,16 +88,16 @@ class DaskEngine(Engine):
     def __init__(
         self,
         partitions: Partitions,
-        read: Callable[..., PartRows],
+        read: Callable[..., PartRows[Any]],
         bins: Bins,
-        n_classes: int,
+        n_channels: int,
         *,
         n_rows: int = 0,
         first: Sequence[PartStart] | None = None,
         gather_rows: int = Engine.gather_rows,
     ) -> None:
-        check_classes(n_classes)
-        super().__init__(bins, n_classes)
+        check_classes(n_channels)
+        super().__init__(bins, n_channels)
         self.gather_rows = gather_rows
         self._client, self._partitions = partitions.client, partitions
         self._first = first or [START] * len(partitions)
@@ -127,9 +127,9 @@ class DaskEngine(Engine):
         starts = np.cumsum(rows) - rows
         self._starts = [starts[group].tolist() for group in self._groups]
         total = reduce(add, facts)
-        of_all = ([same] * len(coded) for same in (self._bins, total.total, self._n_classes))
-        bins, totals, classes = of_all
-        bundles = self._map(make_bundle, coded, bins, totals, self._starts, classes)
+        of_all = ([same] * len(coded) for same in (self._bins, total.totals, self.n_channels))
+        bins, totals, channels = of_all
+        bundles = self._map(make_bundle, coded, bins, totals, self._starts, channels)
         self.start_bundles(total, bundles)
 
     def close(self) -> None:
@@ -272,7 +272,7 @@ class DaskEngine(Engine):
 
     def _renew(self, i: int) -> None:
         """Read and code the partitions of a bundle again."""
-        of_bundle = self._facts.total, self._starts[i], self._n_classes
+        of_bundle = self._facts.totals, self._starts[i], self.n_channels
         (self._bundles[i],) = self._compute([self._task(self._groups[i], _code_again, *of_bundle)])
 
     def _name(self, i: int) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 
 from treebound._utils.extras import require
 from treebound._utils.validation import invalid
+from treebound.data.draws import Tenth
 from treebound.data.frames import read_columns
 from treebound.data.learned import (
     PartFacts,
@@ -22,7 +23,8 @@ from treebound.data.learned import (
     number_summaries,
     some_numbers,
 )
-from treebound.data.parts import START, PartReader, PartRows, PartStart, learn_part
+from treebound.data.number_sample import AnySample
+from treebound.data.parts import START, BaseReader, PartRows, PartStart, learn_part
 from treebound.data.raw import check_names
 from treebound.data.streams import is_on_dask
 from treebound.data.summaries import ColumnSummary
@@ -102,9 +104,17 @@ def numbers(X: Any, _: Any, weight: Any, names: list[str]) -> dict[str, Any]:
     return some_numbers(X[names], weight, names)
 
 
-def summaries(X: Any, _: Any, weight: Any, names: list[str]) -> tuple[ColumnSummary, ...]:
-    """The summaries of columns of numbers."""
-    return number_summaries(read_columns(X[names]) if len(X) else None, weight, names)
+def summaries(
+    X: Any,
+    _: Any,
+    weight: Any,
+    names: list[str],
+    calibration: Tenth | None = None,
+    first: PartStart = START,
+) -> tuple[ColumnSummary, ...]:
+    """The summaries of columns of numbers, without calibration rows."""
+    table = read_columns(X[names]) if len(X) else None
+    return number_summaries(table, weight, names, calibration, first.row)
 
 
 # -- by the client -------------------------------------------------------------------------------
@@ -214,11 +224,11 @@ class Partitions:
         by_number = dict(zip(chain(*groups), chain(*results), strict=True))
         return [by_number[k] for k in numbers]
 
-    def here(self, reader: PartReader) -> Iterator[PartRows]:
+    def here(self, reader: BaseReader[AnySample]) -> Iterator[PartRows[AnySample]]:
         """The rows, one partition after the other, by the local scheduler."""
         first = START
         for number in range(len(self)):
-            part: PartRows = self._here(number, reader.read, {"first": first})
+            part: PartRows[AnySample] = self._here(number, reader.read, {"first": first})
             first = reader.after(part, first)
             yield part
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from treebound._utils.extras import require
 from treebound.data.draws import Tenth
 from treebound.data.learned import LearnedSchema, merge_facts, with_numbers
-from treebound.data.parts import START, PartReader, PartRows, PartStart, count_rows
+from treebound.data.number_sample import AnySample
+from treebound.data.parts import START, BaseReader, PartRows, PartStart, count_rows
 from treebound.data.raw import chosen_columns, spread
 from treebound.data.summaries import ColumnSummary, TableSummary, merged
 from treebound.engines.dask.partitions import (
@@ -55,7 +56,8 @@ class DaskTable:
     are sent here. Without a cluster, partitions are read here one after the other.
     """
 
-    def __init__(self, X: Any, y: Any, weight: Any, columns: Any) -> None:
+    def __init__(self, X: Any, y: Any, weight: Any, columns: Any, *, numeric: bool = False) -> None:
+        self._numeric = numeric  # whether the target is of numbers
         name = y if isinstance(y, str) else getattr(y, "name", None)
         self.target: str | None = name if isinstance(name, str) and not is_array(y) else None
         self._names: list[str] = []
@@ -73,7 +75,9 @@ class DaskTable:
     def __exit__(self, *error: object) -> None:
         self._stack.close()
 
-    def learn(self, *, calibration: Tenth | None = None, **options: Any) -> LearnedSchema:
+    def learn(
+        self, *, calibration: Tenth | None = None, class_weight: Any = None, **kinds: Any
+    ) -> LearnedSchema:
         """Learn columns and classes, without calibration rows.
 
         Columns of plain numbers are read in a few partitions only, which are stored until they
@@ -81,9 +85,10 @@ class DaskTable:
         """
         rows, X = self._partitions, self._X
         chosen = set(self._names)
+        options = {"class_weight": class_weight, "numeric": self._numeric, **kinds}
         plain = [name for name in plain_numbers(X) if name in chosen]
-        by_type = isinstance(options["categorical_features"], str)
-        if plain and by_type and options["ordinal_features"] is None:
+        by_type = isinstance(kinds["categorical_features"], str)
+        if plain and by_type and kinds["ordinal_features"] is None:
             some = spread(len(rows), _SAMPLED).tolist()
             with suppress(ValueError, TypeError, PartitionError):
                 unread = set(plain)
@@ -95,21 +100,26 @@ class DaskTable:
                 return with_numbers(schema, self._names, samples)
         return _learned(rows, calibration, **options)
 
-    def summary(self, schema: LearnedSchema) -> TableSummary:
-        """The summary of all rows; columns that learning left unread are read for it."""
+    def summary(self, schema: LearnedSchema, calibration: Tenth | None = None) -> TableSummary:
+        """The summary of the rows that were learned from; columns left unread are read for it."""
         names, parts = schema.unread, list[tuple[ColumnSummary, ...]]()
         if names:
             labels = [name for name in self._labels if isinstance(name, str)]
             read = self._X[[*names, *labels]]
             numbered = partitions(self._partitions.client, read, *self._labels)
-            parts = numbered.each(partial(summaries, names=names))
+            first = None if calibration is None else _starts(self._partitions, calibration)
+            parts = numbered.each(
+                partial(summaries, names=names, calibration=calibration), first=first
+            )
         return schema.summary(dict(zip(names, merged(parts), strict=True)))
 
-    def rows(self, reader: PartReader) -> Iterable[PartRows]:
+    def rows(self, reader: BaseReader[AnySample]) -> Iterable[PartRows[AnySample]]:
         """The rows, partition by partition, here."""
         return self._partitions.each(reader.read)
 
-    def engine(self, reader: PartReader, bins: Bins, *, n_threads: int, gather_rows: int) -> Engine:
+    def engine(
+        self, reader: BaseReader[AnySample], bins: Bins, *, n_threads: int, gather_rows: int
+    ) -> Engine:
         """An engine on the workers, once they have coded their partitions; or here."""
         rows, schema = self._partitions, reader.schema
         reader = replace(reader, schema=replace(schema, sample=()))
@@ -123,7 +133,7 @@ class DaskTable:
             rows,
             reader.read,
             bins,
-            len(schema.classes),
+            reader.n_channels,
             n_rows=n_rows,
             first=_starts(rows, reader.calibration, schema) if draws else None,
             gather_rows=gather_rows,
@@ -134,12 +144,12 @@ class DaskTable:
 
 
 def _learned(
-    rows: Partitions, calibration: Tenth | None, class_weight: Any, **kinds: Any
+    rows: Partitions, calibration: Tenth | None, class_weight: Any, numeric: bool, **kinds: Any
 ) -> LearnedSchema:
     """Learn columns and classes from all partitions, without calibration rows."""
     sample_rows = max(256, _SAMPLE_ROWS // len(rows))
     facts = rows.each(
-        partial(learn, sample_rows=sample_rows, calibration=calibration, **kinds),
+        partial(learn, sample_rows=sample_rows, calibration=calibration, numeric=numeric, **kinds),
         first=None if calibration is None else _starts(rows, calibration),
     )
     return merge_facts(

@@ -1,8 +1,8 @@
-"""SqlEngine: growing by queries that count rows.
+"""SqlEngine: growing by queries that count rows, or add the integers of a target of numbers.
 
-Rows are counted by slot, cell and label. A cell is counted in slices of equal width, each with its
-least and greatest value, and these slices again, at last value by value. Any map that preserves the
-order of values gives the same tree.
+Rows are counted by slot, cell and label; those of numbers have one label. A cell is counted in
+slices of equal width, each with its least and greatest value, and these slices again, at last value
+by value. Any map that preserves the order of values gives the same tree.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data.columns import KINDS
+from treebound.data.numeric_target import N_CHANNELS
 from treebound.engines.sql.relation import Coding
 from treebound.engines.sql.rows import CodedRows, RelationRows
 from treebound.engines.sql.stores import one_of, pick
@@ -24,6 +25,7 @@ from treebound.growing.engine import Engine
 from treebound.growing.kernel_types import TreeArrays
 from treebound.growing.messages import IntervalCounts, IntervalRequest, ShardSplit, Subtree
 from treebound.growing.shard import Facts, Piece, grow_subtree
+from treebound.growing.shard_target import ClassTarget, NumberTarget, ShardTarget
 from treebound.tree.model import Tree
 
 # Columns that are counted in one query.
@@ -41,15 +43,17 @@ class SqlEngine(Engine):
 
     def __init__(self, rows: CodedRows, max_fetched_rows: int, source: RelationRows) -> None:
         self._rows, self._table, self._store = rows, rows.table, rows.store
-        self._n_classes = len(rows.schema.classes)
-        self._weighted = not rows.total.ones
-        # counts of a bin: one per class, and the number of rows if these are weights
-        self._stride = self._n_classes + self._weighted
-        # SQL of the rows of a group and of their weight; columns of weights and codes; of numbers
-        self._sums, self._codes = ["COUNT(*) AS n"], rows.words
-        if self._weighted:
-            self._sums += ["CAST(SUM(units) AS BIGINT) AS units"]
-            self._codes = ["units", *rows.words]
+        of_numbers = rows.numbers is not None
+        self.n_channels = N_CHANNELS if of_numbers else len(rows.schema.classes)
+        self._weight = "n" if rows.total.ones else "units"
+        # sums of a bin: one per channel, and the number of rows unless channels count them
+        self._stride = self.n_channels + bool(rows.channels)
+        # SQL of the rows of a group and of their channels; columns of channels and codes
+        self._sums = [
+            "COUNT(*) AS n",
+            *(f"CAST(SUM({name}) AS BIGINT) AS {name}" for name in rows.channels),
+        ]
+        self._codes = [*rows.channels, *rows.words]
         self._reals = [f"v{j}" for j, coding in enumerate(rows.codings) if coding.codes is None]
         self.gather_rows, self._source = max_fetched_rows, source
         self.validation_sums, self.class_rows = source.validation_sums, source.class_rows  # type: ignore[method-assign]
@@ -80,13 +84,14 @@ class SqlEngine(Engine):
         self._starts = np.cumsum([0, *(n + 1 for n in self.bins.n_bins)])
         self._root = self._histograms(fetched, np.zeros(1, dtype=np.int64))
         counts = self._by_column(self._root[0])
-        self._counts = counts[0][:, : self._n_classes].sum(axis=0).astype(np.int64)
+        self._counts = counts[0][:, : self.n_channels].sum(axis=0).astype(np.int64)
         self._facts = Facts(
             schema.n_rows,
             self._rows.total,
             np.array([cells.extent for cells in self._cells], dtype=np.float64).reshape(-1, 2),
             np.array([column[-1].any() for column in counts], dtype=bool),
             [(cells.low == cells.high).astype(np.uint8) for cells in self._cells],
+            numbers=self._rows.numbers,
         )
 
     def _by_column(self, table: NDArray[Any]) -> list[NDArray[Any]]:
@@ -150,12 +155,25 @@ class SqlEngine(Engine):
         order = np.argsort(numbers)
         at = order[np.searchsorted(numbers[order], number)]
         cells = self._starts[fetched["j"]] + bins
-        weights = fetched["units" if self._weighted else "n"]
-        np.add.at(table, (at, cells, self._rows.classes_of[label]), weights)
-        if self._weighted:
-            np.add.at(table, (at, cells, self._n_classes), fetched["n"])
-        small = not self._weighted and self._rows.schema.n_rows < 2**32
+        self._add(table, (at, cells), label, fetched)
+        small = not self._rows.channels and self._rows.schema.n_rows < 2**32
         return table.reshape(len(numbers), -1).astype(np.uint32 if small else np.int64)
+
+    def _add(
+        self,
+        table: NDArray[np.int64],
+        at: tuple[NDArray[Any], ...],
+        label: NDArray[Any],
+        fetched: Mapping[str, Any],
+    ) -> None:
+        """Add what was counted to the sums at some places: channels, and rows if they fit."""
+        if self._rows.numbers is None:
+            np.add.at(table, (*at, self._rows.classes_of[label]), fetched[self._weight])
+        else:
+            for k, name in enumerate((self._weight, "q", "q2")):
+                np.add.at(table[..., k], at, fetched[name])
+        if table.shape[-1] > self.n_channels:
+            np.add.at(table[..., self.n_channels], at, fetched["n"])
 
     # -- looking into cells --------------------------------------------------------------------
 
@@ -181,12 +199,12 @@ class SqlEngine(Engine):
         intervals = self._store.table_of(
             i=np.arange(len(places)), place=places, least=ends[0], most=ends[1], rate=rates
         )
-        units = ", t.units AS units" if self._weighted else ""
+        channels = "".join(f", t.{name} AS {name}" for name in self._rows.channels)
         part = f"CASE WHEN q.rate = 0 THEN t.v{j} ELSE FLOOR((t.v{j} - q.least) * q.rate) END"
         return (
             f"SELECT {j} AS j, i, part, label, {', '.join(self._sums)}, MIN(value) AS low, "
             f"MAX(value) AS high FROM (SELECT q.i AS i, {part} AS part, t.label AS label, t.v{j} "
-            f"AS value{units} FROM {self._table} AS t JOIN {intervals} "
+            f"AS value{channels} FROM {self._table} AS t JOIN {intervals} "
             f"AS q ON CAST(t.slot AS BIGINT) * {coding.width} + "
             f"{coding.code(self._store)} = q.place "
             f"AND t.v{j} BETWEEN q.least AND q.most) AS s GROUP BY i, part, label"
@@ -200,10 +218,8 @@ class SqlEngine(Engine):
         new = np.ones(len(by), dtype=bool)
         new[1:] = (np.diff(mine["i"]) != 0) | (np.diff(mine["part"]) != 0)
         group, starts = np.cumsum(new) - 1, np.flatnonzero(new)
-        counts = np.zeros((len(starts), self._n_classes + 1), dtype=np.int64)
-        label = self._rows.classes_of[mine["label"]]
-        np.add.at(counts, (group, label), mine["units" if self._weighted else "n"])
-        np.add.at(counts[:, self._n_classes], group, mine["n"])
+        counts = np.zeros((len(starts), self.n_channels + 1), dtype=np.int64)
+        self._add(counts, (group,), mine["label"], mine)
         low, high = mine["low"] + 0.0, mine["high"] + 0.0  # no negative zero
         if len(starts):
             low, high = np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
@@ -258,20 +274,30 @@ class SqlEngine(Engine):
             f"{f'v{j}' if coding.codes is None else coding.code(self._store)} AS x{j}"
             for j, coding in enumerate(self._rows.codings)
         ]
-        wanted = ["slot", "label", *(["units"] if self._weighted else []), *values]
+        wanted = ["slot", "label", *self._rows.channels, *values]
         fetched = self._store.fetch(
             f"SELECT {', '.join(wanted)} FROM {self._table} AS t WHERE slot {one_of(numbers)}"
         )
-        arrays = []
+        arrays, channels = [], self._rows.channels
         for number, subtree in zip(numbers, subtrees, strict=True):
             at = np.flatnonzero(fetched["slot"] == number)
             columns = [
                 _values(fetched[f"x{j}"][at], coding) for j, coding in enumerate(self._rows.codings)
             ]
-            labels = self._rows.classes_of[fetched["label"][at]].astype(np.int32)
-            weights = fetched["units"][at].astype(np.int64) if self._weighted else None
-            arrays.append(grow_subtree([Piece(columns, labels, weights)], subtree.kernel))
+            target = self._target({name: fetched[name][at] for name in ("label", *channels)})
+            arrays.append(grow_subtree([Piece(columns, target)], subtree.kernel))
         return arrays
+
+    def _target(self, fetched: Mapping[str, NDArray[Any]]) -> ShardTarget:
+        """The target of rows that were fetched."""
+        integers = {name: fetched[name].astype(np.int64) for name in self._rows.channels}
+        if self._rows.numbers is None:
+            labels = self._rows.classes_of[fetched["label"]].astype(np.int32)
+            return ClassTarget(labels, None, integers.get("units"))
+        ones = np.ones(len(fetched["label"]), dtype=np.int64)
+        weight = integers.get("units", ones)
+        channels = np.column_stack([weight, integers["q"], integers["q2"], ones])
+        return NumberTarget(np.empty(0), None, channels)
 
     def check_unchanged(self) -> None:
         """Raise an error if rows that are not copied have changed since the first query."""

@@ -18,7 +18,9 @@ from treebound.exchange.code import columns_used, predictions
 from treebound.exchange.sql_code import case_of
 from treebound.model import Model
 from treebound.model.rows import Tested, accuracy
+from treebound.tree.base import BaseTree
 from treebound.tree.model import Tree
+from treebound.tree.regression import RegressionTree
 from treebound.tree.split import plain
 
 _NAME, _NODE, _LABEL, _WEIGHT = (
@@ -50,7 +52,7 @@ def with_predictions(model: Model, X: Any, output: Literal["label", "proba", "no
     return nw.from_native(relation) if isinstance(X, nw.LazyFrame) else relation
 
 
-def _check_columns(tree: Tree, names: list[str]) -> None:
+def _check_columns(tree: BaseTree, names: list[str]) -> None:
     """Raise an error if a relation lacks a column of a tree."""
     missing = [
         tree.columns[j].name for j in columns_used(tree) if tree.columns[j].name not in names
@@ -86,6 +88,18 @@ def rows_at_nodes(
     codes = read_classes(counted["y"], tree.classes)
     np.add.at(counts, (counted[_NODE].astype(np.intp), codes), counted["n"].astype(counts.dtype))
     return counts
+
+
+def nodes_in_order(
+    store: SqlStore, frame: Any, tree: RegressionTree, *, handle_unknown: Unknown, by: str
+) -> NDArray[np.int32]:
+    """Return the node of a tree at which each row ends, in the order of a column of numbers."""
+    types = frame.collect_schema()
+    _check_columns(tree, types.names())
+    suffixes = store.suffixes(types)
+    nodes = case_of(tree, {_NODE: range(tree.n_nodes)}, handle_unknown, store.dialect, suffixes)
+    fetched = store.fetch(f"SELECT {by}, {nodes} FROM {ROWS}", frame.to_native())
+    return fetched[_NODE][np.argsort(fetched[by])].astype(np.int32)
 
 
 def accuracy_in_database(model: Model, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -6,8 +6,9 @@ temporary table of values and codes, or as a query if nothing may be written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import narwhals as nw
@@ -17,13 +18,22 @@ from numpy.typing import NDArray
 from treebound._utils.choices import Unknown
 from treebound._utils.validation import Setting, WordedError
 from treebound.data.draws import Draw, Slice, derived
-from treebound.data.encoding import chosen_columns
+from treebound.data.encoding import chosen_columns, read_matrix
+from treebound.data.frames import read_table
 from treebound.data.learned import LearnedSchema
+from treebound.data.number_sample import NumberSample, WeightedNumbers
+from treebound.data.numeric_target import NumberFacts
 from treebound.data.raw import columns_to_learn
 from treebound.data.summaries import ColumnSummary, TableSummary
 from treebound.data.targets import learn_classes, refuse_quantity
-from treebound.data.weights import WeightTotal
-from treebound.engines.sql.predictions import rows_at_nodes
+from treebound.data.weights import WeightTotal, scaled_weights
+from treebound.engines.sql.numbers import (
+    check_numbers,
+    number_facts,
+    target_summary,
+    with_integers,
+)
+from treebound.engines.sql.predictions import nodes_in_order, rows_at_nodes
 from treebound.engines.sql.relation import (
     Coding,
     Relation,
@@ -36,8 +46,25 @@ from treebound.engines.sql.relation import (
 )
 from treebound.engines.sql.stores import ROWS, SqlStore, store_of
 from treebound.engines.sql.weights import TableLabels, Weights
+from treebound.growing.shard import SelectedRole
+from treebound.model.regression import check_in_range
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums, summed_up
+from treebound.tree.regression import RegressionTree
+
+
+@dataclass(frozen=True, eq=False)
+class RelationNumbers(WeightedNumbers):
+    """Validation or calibration rows of a relation, whose columns stay there."""
+
+    y: NDArray[np.float64]
+    weight: NDArray[np.float64] | None
+    groups: None
+    nodes: Callable[[RegressionTree], NDArray[np.int32]]
+
+    def nodes_of(self, tree: RegressionTree) -> NDArray[np.int32]:
+        return self.nodes(tree)
+
 
 # Rows are selected by number, and the numbers are sent to the database.
 MAX_SELECTED = 20_000
@@ -47,8 +74,8 @@ _ROW = "treebound_row"
 class CodedRows(NamedTuple):
     """Rows as values and codes, and what was learned of them.
 
-    The table has the columns ``slot``, ``label``, ``units`` (if rows have weights), the words
-    ``w0``, ``w1``, ... of codes, and the number ``vj`` of every column j that is real.
+    The table has the columns ``slot``, ``label``, the ``channels``, the words ``w0``, ``w1``, ...
+    of codes, and the number ``vj`` of every column j that is real.
     """
 
     store: SqlStore
@@ -58,6 +85,8 @@ class CodedRows(NamedTuple):
     classes_of: NDArray[np.int64]  # the class of each stored label
     schema: LearnedSchema
     total: WeightTotal
+    channels: list[str]  # ``units`` if rows have weights; ``q`` and ``q2`` of a target of numbers
+    numbers: NumberFacts | None = None  # of a target of numbers
 
 
 class ColumnKinds(NamedTuple):
@@ -82,8 +111,15 @@ class RelationRows:
     """The rows of a relation with a weight above zero; columns are given by name."""
 
     def __init__(
-        self, relation: Relation, target: Any, weight: Any = None, columns: Any = None
+        self,
+        relation: Relation,
+        target: Any,
+        weight: Any = None,
+        columns: Any = None,
+        *,
+        numeric: bool = False,
     ) -> None:
+        self._numeric = numeric  # whether the target is of numbers
         self.types = relation.types("fit", y=target, sample_weight=weight, id=relation.id)
         self.target, self.weight, self.id = target, weight, relation.id
         self.names = columns_to_learn(
@@ -99,7 +135,10 @@ class RelationRows:
 
     def __enter__(self) -> Self:
         try:
-            self._learn_classes()
+            if self._numeric:
+                self._count_numbers()
+            else:
+                self._learn_classes()
         except BaseException:
             self._store.close()
             raise
@@ -155,6 +194,34 @@ class RelationRows:
             )
         classes, codes = learn_classes(values)
         self._labels = TableLabels(table, classes, codes.astype(np.int64), rows)
+
+    def _count_numbers(self) -> None:
+        """Count the rows of a target of numbers; all of them have one label."""
+        if not self.types[self.target].is_numeric():
+            raise ValueError(
+                f"The column {self.target!r} of the relation has the type "
+                f"{self.types[self.target]}, not numbers. Hint: use BoundTreeClassifier to predict "
+                "classes."
+            )
+        native = self._read_target()
+        n_rows = int(self._store.fetch(f"SELECT COUNT(*) AS n FROM {ROWS}", native)["n"][0])
+        if not n_rows:
+            raise ValueError("The relation has no rows of a weight above zero.")
+        check_numbers(self._store, native, self.target, n_rows)
+        one = np.zeros(1, dtype=np.int64)
+        self._labels = TableLabels("", one, one, np.array([n_rows]))
+
+    def check_range(self, y_range: tuple[float, float]) -> None:
+        """Raise a ValueError if a number is outside a declared range."""
+        ends = f"SELECT MIN(y) AS low, MAX(y) AS high FROM {ROWS}"
+        fetched = self._store.fetch(ends, self._read_target())
+        check_in_range(np.array([fetched["low"][0], fetched["high"][0]]), y_range)
+
+    def _read_target(self) -> Any:
+        """The relation of the target ``y``."""
+        if self._numeric:
+            return self._read({}, y=self._number(self.target))
+        return self._read({"y": self.target})
 
     def _read(self, names: Mapping[str, str], **more: Any) -> Any:
         """The relation of some columns, by names of ours, text by its bytes; and of more."""
@@ -217,11 +284,13 @@ class RelationRows:
             draw = replace(draw, validation=other)
             chosen.append(rest[other.mask(len(rest))])
             self._selected["validation"] = self._part(table, native, "IN", chosen[-1])
+        if not chosen:  # there are too few rows
+            return draw
         self._frame = self._part(table, native, "NOT IN", np.concatenate(chosen))
         fetched = self._store.fetch(
-            f"SELECT ty.code AS code, COUNT(*) AS n FROM {ROWS} {self._labels.join} "
-            "GROUP BY ty.code",
-            self._read({"y": self.target}),
+            f"SELECT code, COUNT(*) AS n FROM (SELECT {self._labels.code} AS code FROM {ROWS} "
+            f"{self._labels.join}) AS s GROUP BY code",
+            self._read_target(),
         )
         left = np.zeros_like(self._labels.rows)
         left[fetched["code"].astype(np.intp)] = fetched["n"].astype(np.int64)
@@ -270,10 +339,13 @@ class RelationRows:
                 else ColumnSummary.of_codes(coding.column, coding.codes, coding.rows)
             )
         class_rows = np.bincount(labels.class_of, labels.rows, len(labels.classes))
-        return TableSummary(
+        summary = TableSummary(
             tuple(class_rows.astype(np.int64).tolist()),
             tuple(columns[j] for j in range(len(self.names))),
         )
+        if not self._numeric:
+            return summary
+        return summary.with_target(target_summary(store, self._read_target(), self.target))
 
     def _part(self, table: str, like: Any, which: str, numbers: NDArray[np.int64]) -> Any:
         """Some rows of a table that has row numbers in addition to the columns of a relation."""
@@ -317,10 +389,52 @@ class RelationRows:
         """Count the drawn rows of each class that stop at each node of a tree."""
         return rows_at_nodes(self._store, self._selected[role], tree, self.target, handle_unknown)
 
+    def drawn_numbers(
+        self,
+        role: SelectedRole,
+        schema: LearnedSchema,
+        handle_unknown: Unknown,
+        max_fetched_rows: int,
+    ) -> WeightedNumbers | None:
+        """The numbers of the drawn rows, in the order of the table; None without any.
+
+        Of more rows than may be fetched, the nodes in a tree are found in the database: this takes
+        long if the tree is large.
+        """
+        frame = self._selected.get(role)
+        if frame is None:
+            return None
+        wanted = {"treebound_y": self._number(self.target)}
+        if self.weight is not None:
+            wanted["treebound_w"] = nw.col(self.weight).cast(nw.Float64)
+        fetched = self._store.fetch(
+            f"SELECT {', '.join([_ROW, *wanted])} FROM {ROWS}",
+            frame.with_columns(**wanted).to_native(),
+        )
+        order, weight = np.argsort(fetched[_ROW]), None
+        if self.weight is not None:
+            weight = fetched["treebound_w"][order].astype(np.float64)
+            weight = weight if schema.scale is None else scaled_weights(weight, schema.scale)
+        y = fetched["treebound_y"][order].astype(np.float64)
+        if len(y) > max_fetched_rows:
+            nodes = partial(
+                nodes_in_order, self._store, frame, handle_unknown=handle_unknown, by=_ROW
+            )
+            return RelationNumbers(y, weight, None, nodes)
+        types = {**self.types, _ROW: nw.Int64()}
+        table = fetch_table(frame.select(*self.names, _ROW), types).sort_by(_ROW)
+        X = read_matrix(
+            read_table(table.select(self.names)),
+            schema.columns,
+            named=True,
+            handle_unknown=handle_unknown,
+        )
+        return NumberSample(X, y, weight)
+
     # -- coding --------------------------------------------------------------------------------
 
     def code(
-        self, *, categorical_features: Any, ordinal_features: Any, class_weight: Any
+        self, *, categorical_features: Any, ordinal_features: Any, class_weight: Any = None
     ) -> CodedRows:
         """Learn the columns, and keep the rows as values and codes."""
         store = self._store
@@ -328,7 +442,10 @@ class RelationRows:
         values = dict(kinds.values)
         if self.weight is not None:
             values["w"] = nw.col(self.weight).cast(nw.Float64)
-        native = self._read({**kinds.names, "y": self.target}, **values)
+        if self._numeric:
+            native = self._read(kinds.names, **values, y=self._number(self.target))
+        else:
+            native = self._read({**kinds.names, "y": self.target}, **values)
         codings = number_codings(store, native, self.names, kinds.numbers)
         joins = [self._labels.join]
         for at, name in kinds.names.items():
@@ -340,14 +457,22 @@ class RelationRows:
                 continue
             joins.append(f"LEFT JOIN {table} AS t{j} ON {at} = t{j}.value")
         weights = Weights(store, native, self._labels, self._max_weight, class_weight)
-        stored = ["0 AS slot", "CAST(ty.code AS INTEGER) AS label", *weights.units()]
+        stored = ["0 AS slot", f"CAST({self._labels.code} AS INTEGER) AS label", *weights.units()]
+        channels, numbers = [] if weights.total.ones else ["units"], None
         ordered = in_words([codings[j] for j in range(len(self.names))])
         words = list(dict.fromkeys(coding.word for coding in ordered))
         for word in words:
             codes = [c.stored(j, store) for j, c in enumerate(ordered) if c.word == word]
             stored.append(f"CAST({' + '.join(codes)} AS BIGINT) AS {word}")
-        stored += [f"x{j} AS v{j}" for j, coding in enumerate(ordered) if coding.codes is None]
-        table = store.keep(f"SELECT {', '.join(stored)} FROM {ROWS} {' '.join(joins)}", native)
+        reals = [j for j, coding in enumerate(ordered) if coding.codes is None]
+        stored += [f"x{j} AS v{j}" for j in reals]
+        query = f"SELECT {', '.join(stored)} FROM {ROWS} {' '.join(joins)}"
+        if self._numeric:
+            numbers = number_facts(store, native, weights.least)
+            query = f"SELECT {', '.join(stored)}, y FROM {ROWS} {' '.join(joins)}"
+            stay = ["slot", "label", *channels, *words, *(f"v{j}" for j in reals)]
+            query, channels = with_integers(query, stay, numbers, weights.total, store)
+        table = store.keep(query, native)
         schema = LearnedSchema(
             tuple(coding.column for coding in ordered),
             tuple(self.names),
@@ -358,7 +483,17 @@ class RelationRows:
             (self.n_rows,),
             identifiers=tuple(c.column for c in ordered if c.column.identifier),
         )
-        return CodedRows(store, table, words, ordered, self._labels.class_of, schema, weights.total)
+        return CodedRows(
+            store,
+            table,
+            words,
+            ordered,
+            self._labels.class_of,
+            schema,
+            weights.total,
+            channels,
+            numbers,
+        )
 
     def _kinds(
         self, categorical_features: Any, ordinal_features: Any, class_weight: Any = None

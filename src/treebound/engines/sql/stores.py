@@ -265,3 +265,10 @@ def pick(number: str, values: Sequence[tuple[int, str]]) -> str:
     return (
         f"CASE WHEN {number} < {high[0][0]} THEN {pick(number, low)} ELSE {pick(number, high)} END"
     )
+
+
+def rounded(x: str) -> str:
+    """SQL of a double rounded as in memory, a half to the even number; as a whole number."""
+    odd = f"FLOOR({x}) <> 2 * FLOOR({x} / 2)"
+    up = f"{x} - FLOOR({x}) > 0.5 OR ({x} - FLOOR({x}) = 0.5 AND {odd})"
+    return f"CAST(FLOOR({x}) AS BIGINT) + CASE WHEN {up} THEN 1 ELSE 0 END"

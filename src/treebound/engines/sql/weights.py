@@ -10,14 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data.weights import WeightTotal, class_factors
-from treebound.engines.sql.stores import ROWS, SqlStore, pick
+from treebound.engines.sql.stores import ROWS, SqlStore, pick, rounded
 
 # Weights are summed in pieces of so many bits.
 _PIECE_BITS, _PIECES = 30, 5
 
 
 class TableLabels(NamedTuple):
-    """The labels of a relation ``y``: a table of them there, and what they are."""
+    """The labels of a relation ``y``: a table of them there, and what they are.
+
+    The rows of a target of numbers have one label, and no table.
+    """
 
     table: str  # with a number of each
     classes: NDArray[Any]
@@ -27,7 +30,12 @@ class TableLabels(NamedTuple):
     @property
     def join(self) -> str:
         """SQL that adds the number of its label to each row."""
-        return f"JOIN {self.table} AS ty ON y = ty.value"
+        return f"JOIN {self.table} AS ty ON y = ty.value" if self.table else ""
+
+    @property
+    def code(self) -> str:
+        """SQL of the number of the label of a row."""
+        return "ty.code" if self.table else "0"
 
 
 class Weights:
@@ -43,6 +51,7 @@ class Weights:
     ) -> None:
         self._store, self._native, self._labels = store, native, labels
         self.scale: float | None = None
+        self.least = 1.0  # weight of a row
         if most is None:
             counts = np.bincount(labels.class_of, labels.rows, len(labels.classes))
             self._weight, totals = "", [Fraction(n) for n in counts.tolist()]
@@ -60,7 +69,7 @@ class Weights:
         if self.factors is None:
             return
         factors = [float(self.factors[k]) for k in labels.class_of]
-        factor = pick("ty.code", list(enumerate(map(self._store.number, factors))))
+        factor = pick(self._labels.code, list(enumerate(map(self._store.number, factors))))
         self._weight = factor if most is None else f"{self._weight} * {factor}"
         _, self.total = self._exact(max(factors) * (1.0 if most is None else most))
 
@@ -68,8 +77,8 @@ class Weights:
         """The exact sum of the weights of each class, and of all."""
         weight, number = self._weight, self._store.number
         scale = 2.0 ** (_PIECE_BITS - 1 - frexp(most)[1])
-        query = f"SELECT ty.code AS code, {weight} AS w, {weight} * {number(scale)} AS rest "
-        query += f"FROM {ROWS} {self._labels.join}"
+        query = f"SELECT {self._labels.code} AS code, {weight} AS w, "
+        query += f"{weight} * {number(scale)} AS rest FROM {ROWS} {self._labels.join}"
         pieces = [f"p{i}" for i in range(_PIECES)]
         for i, piece in enumerate(pieces):  # the whole bits of the rest: nothing is rounded
             before = ", ".join(["code", "w", *pieces[:i]])
@@ -93,7 +102,8 @@ class Weights:
             for i, piece in enumerate(pieces):
                 value = Fraction(int(fetched[piece][at])) / 2 ** (_PIECE_BITS * i)
                 totals[self._labels.class_of[label]] += value / Fraction(scale)
-        ones = fetched["least"].min() == fetched["most"].max() == 1.0
+        self.least = float(fetched["least"].min())
+        ones = self.least == fetched["most"].max() == 1.0
         return totals, WeightTotal(sum(totals, Fraction(0)), bool(ones), not fetched["part"].any())
 
     def units(self) -> list[str]:
@@ -101,7 +111,4 @@ class Weights:
         if self.total.ones:
             return []
         x = f"({self._weight} * {self._store.number(2.0**self.total.shift)})"
-        odd = f"FLOOR({x}) <> 2 * FLOOR({x} / 2)"
-        up = f"{x} - FLOOR({x}) > 0.5 OR ({x} - FLOOR({x}) = 0.5 AND {odd})"
-        units = f"CAST(FLOOR({x}) AS BIGINT) + CASE WHEN {up} THEN 1 ELSE 0 END"
-        return [f"CASE WHEN {x} < 1 THEN 1 ELSE {units} END AS units"]
+        return [f"CASE WHEN {x} < 1 THEN 1 ELSE {rounded(x)} END AS units"]

@@ -1,0 +1,215 @@
+"""Fitting regression trees on rows that are not in memory: streams and partitions of Dask.
+
+A table of at most 10^7 values is read into memory, as its rows are needed again for the folds. Of a
+larger one a tenth chooses the size of the tree, in memory as here: the rows are read, drawn and
+coded in parts, and the tree, its path and its estimates are those of the same rows in memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from treebound._utils.jobs import effective_jobs
+from treebound._utils.validation import invalid
+from treebound.data.columns import Column
+from treebound.data.draws import Draw
+from treebound.data.findings import warn_of_identifiers
+from treebound.data.learned import LearnedSchema
+from treebound.data.number_sample import NumberSample
+from treebound.data.parts import NumberReader, as_table, join_parts
+from treebound.data.streams import is_on_dask, open_stream
+from treebound.data.summaries import TableSummary
+from treebound.estimators.number_fitting import (
+    clip_range,
+    draw_validation,
+    fit_numbers,
+    fit_training_rows,
+    takes_validation_rows,
+    with_calibration,
+)
+from treebound.estimators.parted_table import PartedTable, RecordedStream
+from treebound.estimators.progress import UNWATCHED, Watch
+from treebound.growing import GrowOptions, grow_numbers_on_engine, make_bins
+from treebound.growing._bins import Bins
+from treebound.growing._layout import FINE_BINS
+from treebound.growing.engine import Engine, LocalEngine
+from treebound.model.regression import RegressionModel, check_in_range
+from treebound.model.regression_parameters import (
+    RegressionParameters,
+    certificate_kind,
+    checked_parameters,
+    column_parameters,
+)
+from treebound.pruning.bound import MAX_VALUES, is_large
+from treebound.pruning.number_pruner import SquaredErrorPruner
+from treebound.tree.regression import RegressionTree
+
+
+def fit_numbers_elsewhere(
+    parameters: RegressionParameters,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    columns: Any = None,
+    watch: Watch = UNWATCHED,
+) -> RegressionModel:
+    """Fit on a table that is read in batches, or on its cluster.
+
+    y and sample_weight name columns; on Dask, they may be collections.
+    """
+    checked_parameters(parameters)
+    if is_on_dask(X):
+        from treebound.engines.dask.table import DaskTable
+
+        with DaskTable(X, y, sample_weight, columns, numeric=True) as on_dask:
+            return _fit_parts(parameters, on_dask)
+    batches = open_stream(X)
+    assert batches is not None
+    table = RecordedStream(batches, y, sample_weight, columns, watch, numeric=True)
+    model = _fit_parts(parameters, table)
+    provenance = model.provenance
+    if provenance.row_record is not None:  # of a small table, read into memory
+        return model
+    return replace(model, provenance=replace(provenance, row_record=table.record))
+
+
+def _fit_parts(parameters: RegressionParameters, table: PartedTable) -> RegressionModel:
+    """Fit on rows in parts, by the method that the same table has in memory."""
+    pruner, _ = checked_parameters(parameters)
+    learn = partial(table.learn, **column_parameters(parameters))
+    schema = learn()
+    size = schema.n_rows, len(schema.columns)
+    if not is_large(*size):
+        return _fit_joined(parameters, schema, table)
+    kind = certificate_kind(parameters, schema.n_rows)
+    why = f"for a table of more than {MAX_VALUES:,} values that is not in memory"
+    refuse_what_needs_a_table(pruner, kind, why)
+    _check_range(parameters, schema)
+    warn_of_identifiers(schema.identifiers, schema.n_rows, stacklevel=5)
+    start, calibration = Draw.start(parameters.random_state), None
+    calibrated = draw = start
+    if kind == "held-out":
+        calibrated = start.keyed(table.summary(schema))
+        calibration = calibrated.tenth()
+        calibrated = replace(calibrated, calibration=calibration)
+        all_rows, schema = schema, learn(calibration=calibration)
+        if pruner is not None and not is_large(schema.n_rows, size[1]):  # for its folds
+            return _fit_joined(parameters, all_rows, table)
+    columns, validation = schema.columns, None
+    if takes_validation_rows(pruner, schema.n_rows, size[1]):
+        summary = table.summary(schema, calibration)
+        draw, validation = draw_validation(parameters, start, summary)
+        columns = _with_missing(columns, summary)
+    unknown = parameters.handle_unknown
+    engine = table.engine(
+        NumberReader(schema, calibration, validation, "other" if unknown == "error" else unknown),
+        make_bins(schema.columns, schema.sample),
+        n_threads=effective_jobs(parameters.n_jobs),
+        gather_rows=Engine.gather_rows,
+    )
+    model = _fit_engine(parameters, engine, columns, schema, draw)
+    if calibration is not None:
+        rows = engine.drawn_numbers("calibration")
+        nodes = rows.nodes_of(model.grown)
+        model = with_calibration(parameters, model, calibrated, rows.y, nodes)
+    reading = replace(model.reading, target=table.target, named=schema.names is not None)
+    return replace(model, reading=reading)
+
+
+def refuse_what_needs_a_table(
+    pruner: SquaredErrorPruner | None, kind: str | None, why: str
+) -> None:
+    """Raise a ValueError for parameters that need the rows of a table in memory."""
+    if kind == "folds":
+        hint = "'held-out' has nearly the bound of 'folds' with so many rows."
+        raise invalid("certificate", "", f"'auto', 'held-out' or None {why}", kind, hint)
+    if pruner is not None and not isinstance(pruner.folds, int | None):
+        hint = "a number: a tenth of the rows then chooses the size."
+        raise invalid("cv", "", f"a number of folds or None {why}", pruner.folds, hint)
+
+
+def _check_range(parameters: RegressionParameters, schema: LearnedSchema) -> None:
+    """Raise a ValueError if a number is outside a declared range."""
+    if parameters.y_range is not None and schema.target is not None:
+        values = schema.target.values
+        check_in_range(np.array([values.low, values.high]), parameters.y_range)
+
+
+def _with_missing(columns: tuple[Column, ...], summary: TableSummary) -> tuple[Column, ...]:
+    """Return the columns; those that are missing in training or validation rows state it."""
+    return tuple(
+        column.with_missing(column.missing or values.missing > 0)
+        for column, values in zip(columns, summary.columns, strict=False)
+    )
+
+
+def _fit_joined(
+    parameters: RegressionParameters, schema: LearnedSchema, table: PartedTable
+) -> RegressionModel:
+    """Fit on rows in parts that are read into memory."""
+    plain = replace(schema, scale=None).with_identifiers()  # weights as they were given
+    sample = join_parts(list(table.rows(NumberReader(plain)))).training
+    model = fit_numbers(parameters, as_table(sample, schema), sample.y, sample.weight)
+    return replace(model, reading=replace(model.reading, target=table.target))
+
+
+@dataclass(frozen=True)
+class EngineRows:
+    """The training rows of an engine."""
+
+    engine: Engine
+
+    @property
+    def total(self) -> float:
+        """The sum of the weights."""
+        return float(self.engine.facts.total.total)
+
+    @property
+    def is_constant(self) -> bool:
+        """Return True if all numbers are equal."""
+        numbers = self.engine.facts.numbers
+        assert numbers is not None
+        return numbers.least == numbers.greatest
+
+    @property
+    def is_weighted(self) -> bool:
+        """Return True if some row has another weight than 1."""
+        return not self.engine.facts.total.ones
+
+
+def _fit_engine(
+    parameters: RegressionParameters,
+    engine: Engine,
+    columns: tuple[Column, ...],
+    schema: LearnedSchema,
+    draw: Draw,
+) -> RegressionModel:
+    """Grow on the rows of an engine; its validation rows choose the size."""
+    validation = None if draw.validation is None else engine.drawn_numbers("validation")
+    sample, clip = engine.sample, None
+    if parameters.clip is not None:
+        if not isinstance(sample, NumberSample):
+            must = "None for a table on a Dask cluster, whose numbers are not sorted"
+            hint = "clip the column before."
+            raise invalid("clip", "BoundTreeRegressor", must, parameters.clip, hint)
+        numbers = [sample.y] if validation is None else [sample.y, validation.y]
+        clip = clip_range(parameters, np.concatenate(numbers))
+    grown_on = engine
+    if clip is not None and isinstance(sample, NumberSample):
+        # losses are measured on the numbers as they are
+        grown_on = LocalEngine([sample.clipped(*clip)], engine.bins, engine.n_channels)
+
+    def finer() -> Bins:
+        return make_bins(schema.columns, schema.sample, FINE_BINS)
+
+    def grow(rows: Any, options: GrowOptions, min_weight: float) -> RegressionTree:
+        return grow_numbers_on_engine(
+            grown_on, columns, options, min_weight=min_weight, finer=finer
+        )
+
+    rows = sample if isinstance(sample, NumberSample) else EngineRows(engine)
+    return fit_training_rows(parameters, rows, grow, draw, validation, clip)

@@ -1,0 +1,407 @@
+"""Regression trees of large tables that are not in memory are those of memory, in every array."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import KFold
+
+import treebound as tb
+from treebound.data import Sample
+from treebound.data.draws import Draw
+from treebound.data.encoding import read_matrix
+from treebound.data.frames import read_table
+from treebound.data.number_sample import NumberSample
+from treebound.data.weights import relative_weights
+from treebound.engines.sql import Relation
+from treebound.estimators.number_fitting import fit_training_rows, with_calibration
+from treebound.growing import grow_numbers
+
+pa = pytest.importorskip("pyarrow")
+pds = pytest.importorskip("pyarrow.dataset")
+dd = pytest.importorskip("dask.dataframe")
+dask_array = pytest.importorskip("dask.array")
+duckdb = pytest.importorskip("duckdb")
+
+
+def random_numbers(rng, score):
+    """A target: decimals, floats, few values, a large mean, a constant."""
+    kinds = [
+        lambda: score.round(2),
+        lambda: score,
+        lambda: np.round(score),
+        lambda: 1e9 + score,
+        lambda: np.exp(score),
+        lambda: 1e-9 * score,
+        lambda: np.full(len(score), 2.5) if rng.random() < 0.2 else score.round(1),
+    ]
+    return kinds[rng.integers(len(kinds))]()
+
+
+def random_table(rng, n=None):
+    """Real, nominal and ordinal columns, an identifier, missing values, a target and weights."""
+    n = int(rng.integers(60, 400)) if n is None else n
+    table = pd.DataFrame({"a": rng.normal(size=n).round(int(rng.integers(1, 6)))})
+    table["b"] = np.exp(2 * rng.normal(size=n))
+    table["k"] = rng.integers(0, 9, n)
+    table["s"] = rng.choice(["u", "v", "w"], n).astype(object)
+    levels = pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
+    table["o"] = pd.Series(rng.choice(["low", "mid", "high"], n)).astype(levels)
+    if rng.random() < 0.3:
+        table["name"] = [f"n{k}" for k in rng.permutation(n)]
+    score = table.a + (table.s == "u") + 0.3 * table.k + rng.choice([0.1, 1.0]) * rng.normal(size=n)
+    table.loc[rng.random(n) < rng.choice([0.0, 0.02, 0.2]), "a"] = np.nan
+    table.loc[rng.random(n) < 0.1, "s"] = None
+    table.loc[rng.random(n) < 0.02, "s"] = "rare"
+    table["y"] = random_numbers(rng, score.to_numpy())
+    weights = [None, rng.integers(0, 4, n).astype(float), rng.random(n) + 0.01]
+    weight = weights[rng.integers(3)]
+    if weight is not None:
+        table["w"] = weight
+    return table
+
+
+def random_parameters(rng, table):
+    parameters = {
+        "certificate": [None, "held-out", "auto"][rng.integers(3)],
+        "cv": [5, 5, None][rng.integers(3)],
+        "pruning": ["bound", "bound", "cost-complexity", None][rng.integers(4)],
+        "min_samples_leaf": ["auto", "auto", 1, 7][rng.integers(4)],
+        "size": [None, "accurate", "small", "readable"][rng.integers(4)],
+        "thresholds": str(rng.choice(["decimal", "midpoint", "observed"])),
+        "max_leaves": [None, None, 6][rng.integers(3)],
+        "random_state": int(rng.integers(9)),
+    }
+    if parameters["pruning"] is None:
+        parameters["size"] = None
+    if rng.random() < 0.3:
+        parameters["monotonic_cst"] = {"a": int(rng.choice([-1, 1])), "k": 1}
+    elif rng.random() < 0.3:
+        parameters["forced_splits"] = ["k <= 4"]
+    if rng.random() < 0.2:
+        parameters["y_range"] = (float(table.y.min()) - 1.0, float(table.y.max()) + 1.0)
+    return parameters
+
+
+def assert_same_trees(actual, expected, context):
+    for name in expected.node_arrays:
+        np.testing.assert_array_equal(
+            getattr(actual, name), getattr(expected, name), err_msg=f"{name} {context}"
+        )
+    assert actual.columns == expected.columns, context
+    assert (actual.weighted, actual.monotone) == (expected.weighted, expected.monotone)
+
+
+def assert_same_models(actual, expected, context, *, recorded=True):
+    """Everything but the time that pruning took, and the types of the columns as they were read."""
+    assert_same_trees(actual.tree, expected.tree, context)
+    assert_same_trees(actual.grown, expected.grown, context)
+    assert (actual.pruning is None) == (expected.pruning is None)
+    if expected.pruning is not None:
+        assert actual.pruning.choice == expected.pruning.choice, context
+        np.testing.assert_array_equal(actual.path.leaves, expected.path.leaves)
+        np.testing.assert_array_equal(actual.path.scores, expected.path.scores)
+    assert actual.options == expected.options
+    assert actual.clip == expected.clip
+    assert actual.provenance.draw == expected.provenance.draw, context
+    one, other = actual.evidence, expected.evidence
+    assert one.estimate == other.estimate
+    assert one.sizes == other.sizes
+    np.testing.assert_array_equal(one.residuals, other.residuals)
+    assert (one.calibration is None) == (other.calibration is None), context
+    if other.calibration is not None:
+        np.testing.assert_array_equal(one.calibration.y, other.calibration.y)
+        np.testing.assert_array_equal(one.calibration.nodes, other.calibration.nodes)
+        assert one.calibration.tolerance == other.calibration.tolerance
+        assert actual.certificate == expected.certificate
+    if recorded:
+        sketches = expected.provenance.row_record.sketches
+        assert actual.provenance.row_record.sketches.keys() == sketches.keys()
+        for role, sketch in sketches.items():
+            mine = actual.provenance.row_record.sketches[role]
+            np.testing.assert_array_equal(mine.hashes, sketch.hashes)
+
+
+def fitted(parameters, *args, **more):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return tb.BoundTreeRegressor(**parameters).fit(*args, **more).model_
+
+
+def in_memory(parameters, table):
+    columns = [name for name in table.columns if name not in ("y", "w")]
+    return fitted(parameters, table[columns], table["y"], table.get("w"))
+
+
+def dataset(rng, table):
+    """Batches of random sizes."""
+    there = pa.Table.from_pandas(table, preserve_index=False)
+    cuts = np.unique([0, *rng.integers(0, len(table), rng.integers(0, 5)), len(table)])
+    batches = []
+    for start, stop in pairwise(cuts):
+        batches += there.slice(start, stop - start).to_batches()
+    return pds.dataset(batches)
+
+
+def partitions(rng, table):
+    return dd.from_pandas(table, npartitions=int(rng.integers(1, 5)))
+
+
+@pytest.fixture(autouse=True)
+def tables_are_large(monkeypatch):
+    """Tables of a few hundred values count as large."""
+    monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 300)
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_streams_give_the_model_of_memory(part):
+    for seed in range(20):
+        rng = np.random.default_rng([part, seed])
+        table = random_table(rng)
+        parameters = random_parameters(rng, table)
+        if rng.random() < 0.2:
+            parameters["clip"] = (0.05, 0.9)
+        expected = in_memory(parameters, table)
+        weight = "w" if "w" in table else None
+        source = dataset(rng, table)
+        actual = fitted(parameters, source, "y", weight)
+        assert_same_models(actual, expected, f"{part} {seed} {parameters}")
+
+
+def test_partitions_without_a_cluster_give_the_model_of_memory():
+    for seed in range(10):
+        rng = np.random.default_rng([7, seed])
+        table = random_table(rng)
+        parameters = random_parameters(rng, table)
+        expected = in_memory(parameters, table)
+        actual = fitted(parameters, partitions(rng, table), "y", "w" if "w" in table else None)
+        assert_same_models(actual, expected, f"{seed} {parameters}", recorded=False)
+
+
+def test_a_cluster_gives_the_model_of_memory(client, monkeypatch):
+    for seed in range(12):
+        rng = np.random.default_rng([8, seed])
+        monkeypatch.setattr("treebound.growing.engine.Engine.gather_rows", int(rng.choice([5, 50])))
+        table = random_table(rng)
+        parameters = random_parameters(rng, table)
+        expected = in_memory(parameters, table)
+        actual = fitted(parameters, partitions(rng, table), "y", "w" if "w" in table else None)
+        assert_same_models(actual, expected, f"{seed} {parameters}", recorded=False)
+
+
+def test_separate_collections_and_arrays_of_dask(client):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 3)).round(2)
+    y = (X[:, 0] > 0) + 0.2 * rng.normal(size=300)
+    expected = fitted({}, X, y)
+    arrays = dask_array.from_array(X, chunks=(100, 3)), dask_array.from_array(y, chunks=100)
+    assert_same_models(fitted({}, *arrays), expected, "arrays", recorded=False)
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y)
+    frame = dd.from_pandas(table, npartitions=3)
+    model = fitted({}, frame[["a", "b", "c"]], frame["y"])
+    expected = fitted({}, table[["a", "b", "c"]], table["y"])
+    assert_same_models(model, expected, "series", recorded=False)
+    assert model.reading.target == "y"
+
+
+def test_what_is_not_offered_for_large_tables_is_named(client):
+    rng = np.random.default_rng(0)
+    table = random_table(rng, 200)
+    for parameters in ({"certificate": "folds"}, {"cv": KFold(3)}, {"clip": (0.1, 0.9)}):
+        (name,) = parameters
+        with pytest.raises(ValueError, match=f"'{name}' parameter"):
+            fitted(parameters, partitions(rng, table), "y")
+        if name != "clip":
+            with pytest.raises(ValueError, match=f"'{name}' parameter"):
+                fitted(parameters, dataset(rng, table), "y")
+    for source in (partitions(rng, table), dataset(rng, table)):
+        with pytest.raises(ValueError, match="'y_range' parameter"):
+            fitted({"y_range": (1e8, 1e9)}, source, "y")
+        with pytest.raises(ValueError, match="y must hold a number for each row"):
+            fitted({}, source, "s", columns=["a"])
+
+
+# -- in a database ---------------------------------------------------------------------------------
+
+
+def relation(rng, table, max_fetched_rows=None):
+    """The rows in any order."""
+    rows = table.assign(id=np.arange(len(table))).iloc[rng.permutation(len(table))]
+    connection = duckdb.connect(config={"threads": 1})
+    connection.register("rows", rows)
+    most = int(rng.choice([0, 5, 50])) if max_fetched_rows is None else max_fetched_rows
+    return Relation(connection.sql("SELECT * FROM rows"), id="id", max_fetched_rows=most)
+
+
+def test_a_database_gives_the_model_of_memory():
+    for seed in range(8):
+        rng = np.random.default_rng([9, seed])
+        table = random_table(rng)
+        parameters = random_parameters(rng, table) | {"cv": None, "certificate": None}
+        expected = in_memory(parameters, table)
+        actual = fitted(parameters, relation(rng, table), "y", "w" if "w" in table else None)
+        assert_same_models(actual, expected, f"{seed} {parameters}", recorded=False)
+
+
+def drawn_in_memory(parameters, table, draw):
+    """The model of the rows of a draw, in memory: training, validation and calibration rows."""
+    if "w" in table:
+        table = table[table.w > 0].reset_index(drop=True)
+    columns = [name for name in table.columns if name not in ("y", "w")]
+    held_out = np.zeros(len(table), dtype=bool)
+    if draw.calibration is not None:
+        held_out = draw.calibration.mask(len(table))
+    rest = table[~held_out].reset_index(drop=True)
+    inside = np.zeros(len(rest), dtype=bool)
+    if draw.validation is not None:
+        inside = draw.validation.mask(len(rest))
+    training = rest[~inside]
+    learned = Sample.learn(training[columns], np.zeros(len(training)), training.get("w"))
+    weight = None
+    if "w" in table:
+        weight = relative_weights(rest.w[inside].to_numpy(), training.w.to_numpy())
+
+    def matrix(rows):
+        unknown = learned.without_identifiers().columns
+        return read_matrix(read_table(rows[columns]), unknown, named=True, handle_unknown="other")
+
+    sample = NumberSample.of(learned, training.y.to_numpy()).without_identifiers()
+    validation = None
+    if draw.validation is not None:
+        validation = NumberSample(matrix(rest[inside]), rest.y[inside].to_numpy(), weight)
+    estimator = tb.BoundTreeRegressor(**parameters)
+
+    def grow(rows, options, min_weight):
+        return grow_numbers(rows.X, rows.target, options, min_weight=min_weight)
+
+    first = replace(draw, calibration=None)
+    model = fit_training_rows(estimator, sample, grow, first, validation)
+    if draw.calibration is None:
+        return model
+    rows = table[held_out]
+    nodes = model.grown.apply(matrix(rows))
+    return with_calibration(estimator, model, draw, rows.y.to_numpy(), nodes)
+
+
+def test_drawn_rows_of_a_database_choose_the_size_and_certify_as_in_memory():
+    validated = 0
+    for seed in range(6):
+        rng = np.random.default_rng([10, seed])
+        table = random_table(rng)
+        certificate = ["held-out", None][seed % 2]
+        parameters = random_parameters(rng, table) | {"cv": 5, "certificate": certificate}
+        # drawn rows are fetched, or their nodes
+        there = relation(rng, table, [0, 50][seed // 2 % 2])
+        actual = fitted(parameters, there, "y", "w" if "w" in table else None)
+        draw = actual.provenance.draw
+        expected = drawn_in_memory(parameters, table, draw)
+        assert_same_models(actual, expected, f"{seed} {parameters}", recorded=False)
+        assert (actual.certificate is None) == (certificate is None)
+        validated += draw.validation is not None
+    assert validated > 2
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 9])
+def test_few_rows_in_a_database_that_none_is_fetched_from(n):
+    rng = np.random.default_rng(n)
+    table = pd.DataFrame({"a": np.arange(n) * 1.0, "y": np.arange(n) ** 2 * 0.5})
+    expected = in_memory({"cv": None, "certificate": None}, table)
+    assert_same_trees(fitted({}, relation(rng, table, 0), "y").tree, expected.tree, n)
+    if n == 1:
+        with pytest.raises(ValueError, match="needs at least 2 rows to calibrate on"):
+            fitted({"certificate": "held-out"}, relation(rng, table, 0), "y")
+    else:
+        assert fitted({"certificate": "held-out"}, relation(rng, table, 0), "y").certificate
+
+
+def test_draws_of_a_database_are_those_of_the_summary_of_memory():
+    for seed in range(6):
+        rng = np.random.default_rng([11, seed])
+        table = random_table(rng)
+        weight = "w" if "w" in table else None
+        actual = fitted({"certificate": "held-out"}, relation(rng, table), "y", weight)
+        rows = table if weight is None else table[table.w > 0]
+        columns = [name for name in table.columns if name not in ("y", "w")]
+        sample = Sample.learn(rows[columns], np.zeros(len(rows)), rows.get("w"))
+        key = Draw.start(0).key_of(NumberSample.of(sample, rows.y.to_numpy()).summary)
+        assert actual.provenance.draw.key == key
+
+
+def test_what_is_not_offered_in_a_database_is_named():
+    rng = np.random.default_rng(0)
+    table = random_table(rng, 100)
+    for parameters in (
+        {"certificate": "folds"},
+        {"clip": (0.1, 0.9)},
+        {"cv": KFold(3)},
+    ):
+        (name,) = parameters
+        with pytest.raises(ValueError, match=f"'{name}' parameter"):
+            fitted(parameters, relation(rng, table, 0), "y")
+    for change, words in (
+        ({"y": table.s}, "has the type .*, not numbers"),
+        ({"y": table.y.where(table.index > 3)}, "has 4 rows without a number"),
+        ({"y": table.y.where(table.index > 3, np.inf)}, "leave out rows without a finite number"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            fitted({}, relation(rng, table.assign(**change), 0), "y")
+    with pytest.raises(ValueError, match="'y_range' parameter"):
+        fitted({"y_range": (1e8, 1e9)}, relation(rng, table, 0), "y")
+
+
+def test_a_database_that_nothing_is_written_to_draws_no_rows(monkeypatch):
+    monkeypatch.setattr("treebound.engines.sql.rows.RelationRows.can_draw", False)
+    rng = np.random.default_rng(3)
+    table = random_table(rng, 120)
+    weight = "w" if "w" in table else None
+    expected = in_memory({"cv": None, "certificate": None}, table)
+    actual = fitted({}, relation(rng, table, 0), "y", weight)
+    assert_same_models(actual, expected, "", recorded=False)
+    monkeypatch.setattr("treebound.model.regression_parameters.AUTO_ROWS", 50)
+    with pytest.warns(UserWarning, match="none can be written in this database"):
+        tb.BoundTreeRegressor().fit(relation(rng, table, 0), "y", weight)
+    with pytest.raises(ValueError, match="temporary table"):
+        fitted({"certificate": "held-out"}, relation(rng, table, 0), "y", weight)
+
+
+# -- all of them -----------------------------------------------------------------------------------
+
+
+def assert_same_everywhere(seed):
+    """Memory, a stream, Dask and DuckDB, the rows in another order in each."""
+    rng = np.random.default_rng(seed)
+    table = random_table(rng)
+    parameters = random_parameters(rng, table) | {"cv": None, "certificate": None}
+    expected = in_memory(parameters, table)
+    weight = "w" if "w" in table else None
+
+    def moved():
+        return table.iloc[rng.permutation(len(table))].reset_index(drop=True)
+
+    models = {
+        "memory": in_memory(parameters, moved()),
+        "stream": fitted(parameters, dataset(rng, moved()), "y", weight),
+        "Dask": fitted(parameters, partitions(rng, moved()), "y", weight),
+        "DuckDB": fitted(parameters, relation(rng, moved()), "y", weight),
+    }
+    for name, model in models.items():
+        assert_same_models(model, expected, f"{name} {seed} {parameters}", recorded=False)
+    return expected.grown.n_leaves
+
+
+def test_random_tables_give_one_tree_everywhere(client, monkeypatch):
+    monkeypatch.setattr("treebound.growing.engine.Engine.gather_rows", 20)
+    assert sum(assert_same_everywhere([20, seed]) for seed in range(5)) > 50
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("part", range(4))
+def test_a_hundred_random_tables_give_one_tree_everywhere(client, monkeypatch, part):
+    monkeypatch.setattr("treebound.growing.engine.Engine.gather_rows", 20)
+    for seed in range(25):
+        assert_same_everywhere([21, part, seed])

@@ -47,13 +47,13 @@ def test_many_numbers_are_recognised_and_the_tree_is_that_of_the_regressor(table
 def test_options_of_growing_are_those_of_the_regressor(table, capsys):
     path, frame = table
     options = [
-        "--max-leaves", "5", "--min-samples-leaf", "20", "--seed", "4",
+        "--max-leaves", "5", "--max-depth", "3", "--seed", "4",
         "--monotone", "area=+", "--size", "accurate", "--weight-column", "w",
     ]  # fmt: skip
     ignored = ("--ignore", "count,rooms")
     _, out, _ = run(capsys, "fit", path, "--target", "price", *ignored, *options)
     reg = tb.BoundTreeRegressor(
-        max_leaves=5, min_samples_leaf=20, random_state=4, size="accurate",
+        max_leaves=5, max_depth=3, random_state=4, size="accurate",
         monotonic_cst={"area": 1},
     )  # fmt: skip
     reg.fit(frame[["area", "town"]], frame.price, sample_weight=frame.w)
@@ -207,9 +207,9 @@ def certified(table, tmp_path_factory):
     """A model with calibration rows, the same regressor, and new rows."""
     _, frame = table
     folder = tmp_path_factory.mktemp("certified")
-    reg = tb.BoundTreeRegressor(
-        certificate="held-out", tolerance=30, y_range=(-500, 2000), cv=3, max_leaves=8
-    ).fit(frame[["area", "town"]], frame.price)
+    reg = tb.BoundTreeRegressor(certificate="held-out", tolerance=30, cv=3, max_leaves=8).fit(
+        frame[["area", "town"]], frame.price
+    )
     rng = np.random.default_rng(8)
     new = pd.DataFrame({"area": rng.uniform(20, 200, 300).round(1)})
     new["town"] = rng.choice(["north", "south"], 300)
@@ -218,7 +218,7 @@ def certified(table, tmp_path_factory):
     return folder, reg, new
 
 
-FIT = ["--certificate", "held-out", "--tolerance", "30", "--y-range", "-500", "2000", "--cv", "3",
+FIT = ["--certificate", "held-out", "--tolerance", "30", "--cv", "3",
        "--max-leaves", "8"]  # fmt: skip
 
 
@@ -246,9 +246,7 @@ def test_fit_takes_the_options_of_certificates(table, certified, capsys):
     ("options", "words"),
     [
         (["--certificate", "prior"], "--certificate must be auto, held-out or folds"),
-        (["--y-range", "0", "1"], "--y-range must be a range that contains all numbers"),
         (["--tolerance", "0"], "--tolerance must be"),
-        (["--y-range", "2", "1"], "--y-range must be a pair"),
     ],
 )
 def test_wrong_options_of_certificates_are_refused(table, capsys, options, words):
@@ -260,8 +258,8 @@ def test_options_of_numbers_are_refused_for_classes(table, certified, capsys):
     path, _ = table
     line = refused(capsys, "fit", path, "--target", "rooms", "--tolerance", "1")
     assert "--tolerance needs a target of numbers" in line
-    line = refused(capsys, "fit", path, "--target", "rooms", "--stream", "--y-range", "0", "9")
-    assert "--y-range needs a target of numbers" in line
+    line = refused(capsys, "fit", path, "--target", "rooms", "--stream", "--tolerance", "1")
+    assert "--tolerance needs a target of numbers" in line
     folder, _, _ = certified
     run(capsys, "fit", path, "--target", "town", "-o", folder / "classes.json")
     line = refused(capsys, "certify", folder / "classes.json", "--tolerance", "1")

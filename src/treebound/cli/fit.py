@@ -26,7 +26,6 @@ from treebound.cli.options import (
     Many,
     Model,
     Output,
-    Quiet,
     TableOptions,
     Target,
     is_database,
@@ -71,8 +70,8 @@ class TreeOptions:
         to 50,000 values, with --max-leaves of at most 16 up to 500,000, and greedy for more.
     max_leaves
         Maximum number of leaves.
-    min_samples_leaf
-        Minimum number of rows in a leaf; by default 1, and for numbers 1, 5 or 20 by the folds.
+    max_depth
+        Maximum depth of the grown tree.
     monotone
         Columns with which the probability of the second class, or the number, only rises or only
         falls: NAME=+ or NAME=-; may be repeated. More than two classes need an order: --ordinal
@@ -86,9 +85,6 @@ class TreeOptions:
     tolerance
         For numbers: the certificate bounds the share of predictions that are off by more than
         this; by default half a standard deviation.
-    y_range
-        For numbers: the least and the greatest possible value, known without the table. The
-        certificate then also bounds the mean absolute error and the RMSE.
     seed
         Seed of the folds, and of the rows that the certificate is computed from.
     """
@@ -98,11 +94,10 @@ class TreeOptions:
     cv: int = 5
     search: TreeSearch = "greedy"
     max_leaves: int | None = None
-    min_samples_leaf: int | None = None
+    max_depth: int | None = None
     monotone: Many = ()
     certificate: CertificateChoice = "auto"
     tolerance: float | None = None
-    y_range: tuple[float, float] | None = None
     seed: int = 0
 
     def parameters(self, class_order: Sequence[str] | None, **further: Any) -> FitParameters:
@@ -114,7 +109,6 @@ class TreeOptions:
             values.pop(name)
         values["monotonic_cst"] = _signs(values.pop("monotone")) or None
         values["random_state"] = values.pop("seed")
-        values["min_samples_leaf"] = self.min_samples_leaf or 1
         values["pruning"] = None if self.pruning == "none" else self.pruning
         parameters = with_class_order(FitParameters(**values), class_order)
         checked_parameters(parameters)
@@ -131,11 +125,10 @@ class TreeOptions:
         if self.certificate in ("training", "prior"):
             must = "auto, held-out or folds for a target of numbers"
             raise invalid("certificate", "", must, self.certificate)
-        names = ("size", "max_leaves", "certificate", "tolerance", "y_range")
+        names = ("size", "max_leaves", "max_depth", "certificate", "tolerance")
         parameters = RegressionParameters(
             **{name: vars(self)[name] for name in names},
             cv=self.cv or None,
-            min_samples_leaf=self.min_samples_leaf or "auto",
             monotonic_cst=_signs(self.monotone) or None,
             random_state=self.seed,
             pruning=None if self.pruning == "none" else self.pruning,
@@ -151,13 +144,13 @@ class TreeOptions:
         return [f"--{name.replace('_', '-')}" for name in given]
 
 
-_NUMBERS_ONLY = ("tolerance", "y_range")
+_NUMBERS_ONLY = ("tolerance",)
 _FOR_NUMBERS = (
     "pruning",
     "size",
     "cv",
     "max_leaves",
-    "min_samples_leaf",
+    "max_depth",
     "monotone",
     "certificate",
     *_NUMBERS_ONLY,
@@ -196,11 +189,12 @@ def fit(
     tree: TreeOptions = TreeOptions(),  # frozen
     abstain: Annotated[list[float], Parameter(negative="", show_default=False)] = (),  # type: ignore[assignment]
     alternatives: int | None = None,
+    jobs: int = -1,
     json: Json = False,
     output: Output = None,
     report: Path | None = None,
     stream: Annotated[bool, Parameter(negative="", show=False)] = False,
-    quiet: Quiet = False,
+    quiet: Annotated[bool, Parameter(negative="", show=False)] = False,
     threshold: Annotated[str | None, Parameter(show=False)] = None,
     weights: WeightOptions = WeightOptions(),  # noqa: B008  # frozen
     options: TableOptions = TableOptions(),  # noqa: B008  # frozen
@@ -223,6 +217,8 @@ def fit(
     alternatives
         Also print a table of at most so many good trees that differ: their columns, leaves and
         errors. Their certificates hold for all of them at once.
+    jobs
+        Number of threads; -1 for one per core.
     output
         Where to write the model (JSON). Without it the tree is printed.
     report
@@ -252,7 +248,7 @@ def fit(
     columns_as: dict[str, Any] = {
         "categorical_features": options.nominal_columns(target) or "from_dtype",
         "ordinal_features": options.ordered or None,
-        "n_jobs": -1,  # OMP_NUM_THREADS limits it
+        "n_jobs": jobs,
     }
     given = {"abstain": abstain, "costs": weights.costs,
              "class_weight": weights.class_weight, "alternatives": alternatives}  # fmt: skip

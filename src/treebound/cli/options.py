@@ -60,8 +60,8 @@ class FileOptions:
     Parameters
     ----------
     schema
-        A TOML file with the layout of the file, such as the sheet of an Excel workbook, and the
-        texts of missing values; the options below win over it.
+        A TOML file with the layout of the file and the texts of missing values; the options below
+        win over it.
     sep
         What separates the fields: one character, 'tab' or 'whitespace'; by default a tab for .tsv,
         and else what the first line has: a comma, a semicolon, a tab or a bar.
@@ -72,6 +72,8 @@ class FileOptions:
     missing
         A text that stands for a missing value, in addition to an empty field, NA, N/A, n/a, NaN,
         nan, null and NULL; may be repeated.
+    sheet
+        The sheet of an Excel workbook; by default the only one that is not empty.
     """
 
     schema: Path | None = None
@@ -79,6 +81,7 @@ class FileOptions:
     encoding: str | None = None
     decimal: str | None = None
     missing: Many = ()
+    sheet: str | None = None
 
     def as_schema(self) -> Schema:
         """Return the options as a schema, on top of the schema file."""
@@ -97,7 +100,7 @@ class FileOptions:
             if separator != "whitespace" and len(separator) != 1:
                 raise invalid("sep", "", "one character, 'tab' or 'whitespace'", self.sep)
             layout = replace(layout, separator=separator)
-        for option in ("encoding", "decimal"):
+        for option in ("encoding", "decimal", "sheet"):
             value = getattr(self, option)
             try:
                 layout = layout if value is None else replace(layout, **{option: value})
@@ -296,7 +299,7 @@ def nodes_of(model: FittedModel, relation: Any, chunk_rows: int) -> Iterator[tup
 
 def refuse_file_options(options: FileOptions, *more: Any) -> None:
     """Raise an error for options that describe a file."""
-    named = (options.schema, options.sep, options.encoding, options.decimal)
+    named = (options.schema, options.sep, options.encoding, options.decimal, options.sheet)
     if any(named) or options.missing or any(more):
         raise ValueError(
             "A table of a database has its own types and missing values: only --target, --ignore, "

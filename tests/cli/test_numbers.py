@@ -88,6 +88,36 @@ def test_a_stream_gives_the_tree_of_memory(table, capsys, monkeypatch, target, t
     assert "The target column 'town' holds '" in line
 
 
+@pytest.mark.parametrize("target", ["price", "count"])
+def test_the_decimal_mark_is_that_of_the_target_too(table, capsys, tmp_path, target):
+    frame = table[1].astype({"count": float})[["area", "town", target]]  # a count is 312,0
+    path, model = tmp_path / "comma.csv", tmp_path / "model.json"
+    frame.to_csv(path, index=False, sep=";", decimal=",")
+    reg = tb.BoundTreeRegressor().fit(frame[["area", "town"]], frame[target])
+    for options in ((), ("--task", "regress"), ("--stream", "--task", "regress")):
+        code, out, err = run(capsys, "fit", path, "--target", target, "--decimal", ",", *options)
+        assert code == 0, err
+        assert out.strip() == reg.to_text().strip()
+    _, out, _ = run(capsys, "check", path, "--target", target, "--decimal", ",")
+    row = next(line.split() for line in out.splitlines() if line.startswith(target))
+    assert row[:3] == [target, "target", str(frame[target].nunique())]
+    run(capsys, "fit", path, "--target", target, "--decimal", ",", "-o", model)
+    figures = json.loads(run(capsys, "evaluate", model, path, "--decimal", ",", "--json")[1])
+    assert figures["r2"] == pytest.approx(reg.score(frame[["area", "town"]], frame[target]))
+
+
+def test_classes_of_numbers_are_read_with_the_decimal_mark(table, capsys, tmp_path):
+    frame, model = table[1][["area", "rooms"]], tmp_path / "model.json"
+    path, other = tmp_path / "comma.csv", tmp_path / "floats.csv"
+    frame.to_csv(path, index=False, sep=";", decimal=",")
+    frame.astype(float).to_csv(other, index=False, sep=";", decimal=",")  # rooms: 3,0
+    options = ("--decimal", ",")
+    run(capsys, "fit", path, "--target", "rooms", *options, "-o", model)
+    figures = [run(capsys, "evaluate", model, file, *options) for file in (path, other)]
+    assert figures[0][0] == 0
+    assert figures[0] == figures[1]
+
+
 def test_few_numbers_are_classes_unless_the_task_is_given(table, capsys):
     path, _ = table
     common = ("--ignore", "count,price,w", "--max-leaves", "3")

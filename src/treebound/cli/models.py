@@ -91,7 +91,7 @@ def labelled_rows(
     (rows,) = _labelled(model, files, options, target, also).chunks(None)
     labels = rows.labels()
     assert labels is not None
-    y = numbers_of(labels) if isinstance(model, RegressionModel) else labels
+    y = numbers_of(labels, rows.schema) if isinstance(model, RegressionModel) else labels
     return rows.with_rows().table(), y
 
 

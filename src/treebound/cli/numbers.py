@@ -43,7 +43,7 @@ def is_number_target(table: RawTable, labels: Labels, task: Task | None) -> bool
     """
     if task is not None or table.schema.classes is not None or table.schema.text_labels:
         return task == "regress"
-    values = _numbers(labels)
+    values = _numbers(labels, table.schema)
     return values is not None and _is_quantity(_has_fraction(values), len(values), len(labels))
 
 
@@ -81,7 +81,7 @@ def is_number_stream(source: Source, task: Task | None) -> bool:
         return task == "regress"
     with closing(source.read([str(schema.target)])) as batches:
         labels = next(batches).labels()
-    values = None if labels is None else _numbers(labels)
+    values = None if labels is None else _numbers(labels, schema)
     return values is not None and _has_fraction(values)
 
 
@@ -95,20 +95,22 @@ class NumberSource(Source):
         self, batch: RawTable, columns: list[str], target: str | None, weight: str | None
     ) -> Batch:
         X, labels, weights = super().split(batch, columns, target, weight)
-        return X, None if labels is None else numbers_of(labels), weights
+        return X, None if labels is None else numbers_of(labels, batch.schema), weights
 
 
-def _numbers(labels: Labels) -> list[float] | None:
+def _numbers(labels: Labels, schema: Schema) -> list[float] | None:
     """Return the distinct labels as numbers; None if one is no number, or infinite."""
-    values = labels.distinct.tolist()
-    return [float(value) for value in values] if all(map(_is_number, values)) else None
+    values = [_number(value, schema.layout.decimal) for value in labels.distinct.tolist()]
+    numbers = [value for value in values if value is not None]
+    return numbers if len(numbers) == len(values) else None
 
 
-def numbers_of(labels: Labels) -> NDArray[np.float64]:
-    """Return the number of each row."""
-    values = _numbers(labels)
+def numbers_of(labels: Labels, schema: Schema) -> NDArray[np.float64]:
+    """Return the number of each row; texts have the decimal mark of the schema."""
+    values = _numbers(labels, schema)
     if values is None:
-        text = next(value for value in labels.distinct.tolist() if not _is_number(value))
+        decimal = schema.layout.decimal
+        text = next(value for value in labels.distinct.tolist() if _number(value, decimal) is None)
         raise ValueError(
             f"The target column {labels.name!r} holds {text!r}, which is no number. "
             "Hint: --task regress needs numbers; leave it out to predict classes."
@@ -117,10 +119,12 @@ def numbers_of(labels: Labels) -> NDArray[np.float64]:
     return numbers
 
 
-def _is_number(value: Any) -> bool:
+def _number(value: Any, decimal: str) -> float | None:
+    """Return a label as a number; None if it is no number, or infinite."""
     with suppress(TypeError, ValueError):
-        return not isinstance(value, bool) and isfinite(float(value))
-    return False
+        number = float(value.replace(decimal, ".") if isinstance(value, str) else value)
+        return number if isfinite(number) and not isinstance(value, bool) else None
+    return None
 
 
 def described(name: str, y: NDArray[np.float64]) -> str:

@@ -147,7 +147,7 @@ def check(
     }
     labels, y = table.labels(), None
     if labels is not None and numbers.is_number_target(table, labels, options.task):
-        y = numbers.numbers_of(labels)
+        y = numbers.numbers_of(labels, table.schema)
         report = numbers.check_numbers(table, y, columns, lost)
     else:
         classes: Any = [0] * len(table) if labels is None else labels
@@ -329,7 +329,8 @@ class Training:
             labels = table.labels()
             assert labels is not None
             if is_number_target(table, labels, self.options.task):
-                return self._numbers(table, X, numbers_of(labels), row_weights, groups)
+                y = numbers_of(labels, table.schema)
+                return self._numbers(table, X, y, row_weights, groups)
             self._check_classes()
             parameters = self.weights.applied(parameters, labels)
             rows = LabelledRows.of(X, labels, row_weights, groups)

@@ -254,7 +254,7 @@ class Source(Batches):
             self._see(chunk)
             if not self._changed:
                 settled = chunk.from_text and not self._numeric
-                kind = label_kind(self._labels) if settled else None
+                kind = self._label_kind(self._labels) if settled else None
                 schema = self._schema(chunk, whole=rows is None)
                 yield replace(chunk, schema=schema, labels_are=kind, _read=chunk._read)
         if self._changed:
@@ -340,8 +340,12 @@ class Source(Batches):
         if target in chunk.names and self.declared.classes is None and not self._numeric:
             texts = stripped(chunk.values(str(target)))
             both = self._labels.union(texts).difference(self.declared.missing)
-            self._changed |= bool(self._labels) and label_kind(both) != label_kind(self._labels)
+            kind = self._label_kind
+            self._changed |= bool(self._labels) and kind(both) != kind(self._labels)
             self._labels = both
+
+    def _label_kind(self, texts: Collection[str]) -> str:
+        return label_kind(texts, self.declared.layout.decimal)
 
     def _see_texts(self, chunk: RawTable, name: str) -> None:
         kind = self._kinds.get(name)

@@ -100,7 +100,7 @@ def typed_column(
     if column.categories is None:
         values_: list[Any] = [None if _gone(value, markers) else _text(value) for value in each]
         return _of_distinct(values_, codes, column)
-    category_codes = _codes_among(column.categories, each, markers)
+    category_codes = _codes_among(column.categories, each, schema)
     strange = np.flatnonzero(category_codes == _STRANGE).tolist()
     if column.declared and unknown != "keep":
         if strange:
@@ -112,9 +112,10 @@ def typed_column(
         None if code < 0 else column.categories[code] for code in category_codes[:-1].tolist()
     ]
     are_texts = any(isinstance(category, str) for category in column.categories)
+    decimal = schema.layout.decimal
     for at in strange:  # of the type of those that are categories
         try:
-            values_[at] = _text(each[at]) if are_texts else _number(each[at], ".")
+            values_[at] = _text(each[at]) if are_texts else _number(each[at], decimal)
         except (TypeError, ValueError):
             raise _unknown_category(each, codes, at, column, first_row) from None
     return _of_distinct(values_, codes, column)
@@ -205,12 +206,12 @@ def stripped(values: Values) -> list[str]:
     return [text.strip() for text in values.distinct()[0]]
 
 
-def label_kind(texts: Collection[str]) -> str:
+def label_kind(texts: Collection[str], decimal: str) -> str:
     """The kind of the labels of a text file: whole numbers, numbers with a fraction, or texts."""
     if all(map(_WHOLE.fullmatch, texts)):
         return "whole"
     try:
-        fractions = [_number(text, ".") % 1 for text in texts]
+        fractions = [_number(text, decimal) % 1 for text in texts]
         return "number" if any(fractions) else "text"
     except (OverflowError, ValueError):
         return "text"
@@ -225,7 +226,7 @@ def labels_of(
     the :func:`label_kind` of the whole table.
     """
     each, codes = values.distinct()
-    class_codes = _codes_among(schema.classes or (), each, frozenset(schema.missing))
+    class_codes = _codes_among(schema.classes or (), each, schema)
     gone = (class_codes == MISSING)[codes]
     if gone.any():
         more = int(gone.sum()) - 1
@@ -249,16 +250,19 @@ def labels_of(
     if schema.text_labels and schema.classes is None:
         each = [_text(value).strip() for value in each]
     elif isinstance(values, TextColumn):
-        texts = stripped(values)
-        read = {"whole": int, "number": float, "text": str}[kind or label_kind(texts)]
-        each = [read(text) for text in texts]
+        texts, decimal = stripped(values), schema.layout.decimal
+        kind = kind or label_kind(texts, decimal)
+        if kind == "number":
+            each = [_number(text, decimal) for text in texts]
+        else:
+            each = [int(text) if kind == "whole" else text for text in texts]
     return Labels(as_objects(each), codes, name)
 
 
 def unlabelled(values: Values, schema: Schema) -> NDArray[np.bool_]:
     """Return a mask of the rows whose target is missing."""
     each, codes = values.distinct()
-    missing = _codes_among(schema.classes or (), each, frozenset(schema.missing)) == MISSING
+    missing = _codes_among(schema.classes or (), each, schema) == MISSING
     return np.asarray(missing[codes])
 
 
@@ -270,12 +274,12 @@ def observed_labels(values: Values, name: str, schema: Schema, first_row: int = 
     classes = schema.classes or ()
     each, codes = values.distinct()
     labels: list[Any] = [None] * (len(each) + 1)  # the last is of code -1
-    kinds = {type(label) for label in classes}
-    for at, code in enumerate(_codes_among(classes, each, frozenset(schema.missing))[:-1].tolist()):
+    kinds, decimal = {type(label) for label in classes}, schema.layout.decimal
+    for at, code in enumerate(_codes_among(classes, each, schema)[:-1].tolist()):
         if code == MISSING:
             continue
         try:
-            labels[at] = classes[code] if code >= 0 else _of_type(each[at], kinds)
+            labels[at] = classes[code] if code >= 0 else _of_type(each[at], kinds, decimal)
         except (TypeError, ValueError):
             raise ValueError(
                 f"The target column {name!r} holds {each[at]!r} in row "
@@ -285,25 +289,26 @@ def observed_labels(values: Values, name: str, schema: Schema, first_row: int = 
     return as_objects(labels)[codes]
 
 
-def _of_type(value: Any, kinds: set[type]) -> Any:
+def _of_type(value: Any, kinds: set[type], decimal: str) -> Any:
     """A label that is no class, as text or number as the classes are."""
     if kinds <= {str}:
         return _text(value).strip()
     if bool in kinds:
         raise TypeError(value)
-    return _number(value, ".")
+    return _number(value, decimal)
 
 
 # -- categories --------------------------------------------------------------------------------
 
 
 def _codes_among(
-    categories: Sequence[Any], values: Sequence[Any], markers: frozenset[str]
+    categories: Sequence[Any], values: Sequence[Any], schema: Schema
 ) -> NDArray[np.int64]:
     """The codes of raw values among categories, by value, text or number; and that of missing.
 
     -1 is missing, -2 is none of the categories.
     """
+    markers, decimal = frozenset(schema.missing), schema.layout.decimal
     texts = {text: code for code, category in enumerate(categories) for text in _texts(category)}
     plain = {
         category: code
@@ -321,7 +326,7 @@ def _codes_among(
         if _gone(value, markers):
             return MISSING
         try:
-            return plain.get(_number(value, "."), _STRANGE) if plain else _STRANGE
+            return plain.get(_number(value, decimal), _STRANGE) if plain else _STRANGE
         except (TypeError, ValueError):
             return _STRANGE
 

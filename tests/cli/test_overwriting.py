@@ -83,6 +83,7 @@ def test_a_file_of_another_kind_is_kept_unless_forced(
 def test_a_file_of_the_same_kind_is_written_again(model, table, tmp_path, capsys):
     for argv, name in (
         (["fit", table, "--target", "label"], "m.json"),
+        (["fit", table, "--target", "n", "--task", "regress"], "numbers.json"),
         (["prune", model, table], "m.json"),
         (["predict", model, table], "a.csv"),
         (["predict", model, table], "a.parquet"),

@@ -129,6 +129,7 @@ _SUFFIXES = {
 # What the forms of this package are.
 _FORMS = {
     "model": "a model", "csv": "a table", "parquet": "a Parquet file", "html": "an HTML file",
+_MODEL_STARTS = (b'{"format":"treebound-model"', b'{"format":"treebound-regression-model"')
     "svg": "an SVG picture", "png": "a PNG picture", "pdf": "a PDF file", "onnx": "a binary file",
     "text": _TEXT, "rules": _TEXT, "terminal": _TEXT, "sql": "SQL code", "python": "Python code",
     "c": "C code", "latex": "a LaTeX file", "dot": "a DOT file", "markdown": "a Markdown file",
@@ -201,7 +202,7 @@ def kind_of(path: Path) -> str:
     for begins, kind in _STARTS:
         if start.lstrip()[: len(begins)].lower() == begins.lower():
             return kind
-    if start.startswith(b'{"format":"treebound-model"'):
+    if start.startswith(_MODEL_STARTS):
         return "a model"
     if b"\0" in start:
         return "a binary file"

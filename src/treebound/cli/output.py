@@ -120,6 +120,7 @@ _STARTS = (
     (b"<!doctype html", "an HTML file"),
     (b"<html", "an HTML file"),
 )
+_MODEL_STARTS = (b'{"format":"treebound-model"', b'{"format":"treebound-regression-model"')
 _SUFFIXES = {
     ".csv": "a table", ".tsv": "a table", ".json": "a JSON file", ".toml": "a schema",
     ".py": "Python code", ".sql": "SQL code", ".c": "C code", ".h": "C code",
@@ -129,7 +130,6 @@ _SUFFIXES = {
 # What the forms of this package are.
 _FORMS = {
     "model": "a model", "csv": "a table", "parquet": "a Parquet file", "html": "an HTML file",
-_MODEL_STARTS = (b'{"format":"treebound-model"', b'{"format":"treebound-regression-model"')
     "svg": "an SVG picture", "png": "a PNG picture", "pdf": "a PDF file", "onnx": "a binary file",
     "text": _TEXT, "rules": _TEXT, "terminal": _TEXT, "sql": "SQL code", "python": "Python code",
     "c": "C code", "latex": "a LaTeX file", "dot": "a DOT file", "markdown": "a Markdown file",

@@ -189,6 +189,15 @@ def test_ignored_columns_may_differ_between_files(frame, folder, tmp_path, capsy
         assert run(capsys, *argv, "--ignore", "more", *stream)[0] == 0
 
 
+def test_columns_of_one_parquet_file_are_ignored(frame, tmp_path, capsys):
+    path, model = tmp_path / "rows.parquet", tmp_path / "model.json"
+    frame.assign(id=range(900)).to_parquet(path)
+    argv = ["fit", path, "--target", "label", "--ignore", "id", "--stream", "-o", model]
+    code, _, err = run(capsys, *argv)
+    assert code == 0, err
+    assert same_tree(model, frame)
+
+
 def test_a_file_that_changes_between_two_readings_is_named(folder):
     source = Source([str(folder)], Schema(target="label"))
     assert len(next(source.chunks(10)))

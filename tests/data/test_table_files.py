@@ -58,6 +58,17 @@ def test_the_same_columns_and_classes(tmp_path, schema, suffix):
     assert ours.columns == Sample.learn(read.frame, read.target).columns
 
 
+def test_the_schema_is_that_of_all_columns_when_some_are_read(tmp_path):
+    frame = pd.DataFrame({"id": [1, 2], "x": [0.5, 1.5], "y": ["a", "b"]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    schema = Schema(target="y", ignored=("id",))
+    source = Source(tmp_path / "t.parquet", schema)
+    (chunk,) = source.read(["y"])
+    assert (chunk.names, chunk.labels().distinct.tolist()) == (["y"], ["a", "b"])
+    assert source.inferred == {"x"}
+    assert source.columns == ["x"]
+
+
 def test_chunks_keep_what_is_no_category(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(TEXT)

@@ -227,10 +227,7 @@ class Source(Batches):
         """The names of the columns to learn from, in the order of the first file."""
         if not self._complete:
             return self.declared.names
-        with closing(self._tables(1)) as chunks:
-            chunk = next(chunks)
-        self._check(chunk)
-        return self._schema(chunk).names
+        return self._schema(self._first_chunk()).names
 
     @property
     def names(self) -> list[str]:
@@ -248,6 +245,8 @@ class Source(Batches):
 
     def chunks(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[RawTable]:
         """The rows, ``rows`` at a time (None: all); at least one chunk."""
+        if columns is not None and self.inferred is None and self._complete:
+            self._first_chunk()  # with all columns, as a chunk of some lacks those of the schema
         for chunk in self._tables(rows, columns):
             if columns is None or self.inferred is None:
                 self._check(chunk)
@@ -311,6 +310,13 @@ class Source(Batches):
     @property
     def _fragments(self) -> Fragments | None:
         return self._reader.fragments
+
+    def _first_chunk(self) -> RawTable:
+        """A row with all columns, which are checked."""
+        with closing(self._tables(1)) as chunks:
+            chunk = next(chunks)
+        self._check(chunk)
+        return chunk
 
     def _chunk(self, name: str, rows: Any, from_text: bool, first: int) -> RawTable:
         chunk = RawTable(name, rows, from_text, self.declared, first, self.unknown)

@@ -103,7 +103,7 @@ def test_a_regression_tree_is_edited(unseen, tmp_path) -> None:
     process = EditorProcess(model, rows, *(["--calibration-unseen"] if unseen else []))
     process.send(do="collapse", node="R")
     reply = process.send(do="save")["message"]
-    assert ("No certificate: The tree was edited" in reply) is not unseen
+    assert ("No certificate: the tree was edited" in reply) is not unseen
     assert "edited.html" in process.send(do="report")["message"]
     code, err = process.end()
     assert code == 0

@@ -94,7 +94,7 @@ def test_groups_are_those_of_the_classifier(table, capsys, texts):
     model = ("fit", table[0], "--target", "y", "--groups", "person")
     line = run(capsys, *model, "--certificate", "prior")[2].splitlines()[-1]
     assert "--certificate must be 'held-out', 'folds' or 'training' with groups" in line
-    assert "Hint: a certificate of the kind 'held-out' counts one row" in run(capsys, *model)[2]
+    assert "Hint: fit with --certificate held-out, which counts one row" in run(capsys, *model)[2]
 
 
 def test_rows_without_a_group_are_refused(table, tmp_path, capsys):

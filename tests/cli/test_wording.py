@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from commands import run
+from commands import refused, run
 
 import treebound as tb
 from treebound.edit.page import EditorPage
 from treebound.model.summary import headline
+
+# words of the library that no message of a command has
+PYTHON = ("None", "certificate=", "call certify", "the kind '", "SquaredErrorPruner", "a splitter")
 
 # a useful certificate, one that is not below the baseline, none, and no estimate
 CASES: dict[str, tuple[list[str], dict[str, Any]]] = {
@@ -63,3 +66,59 @@ def test_the_headline_is_the_same_on_every_surface(case, tmp_path, capsys) -> No
         data = json.loads(re.search(r'<script id="data"[^>]*>(.*?)</script>', page, re.S)[1])
         assert data["lines"][data["steps"][data.get("start", 0)]["headline"]] == first
     assert words in re.sub(r"\s+", " ", clf._repr_html_().replace("&#x27;", "'"))
+
+
+@pytest.fixture
+def prices(tmp_path):
+    """A table with a target of numbers."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(
+        {"area": rng.uniform(40, 200, 300).round(1), "rooms": 1 + np.arange(300) % 5}
+    )
+    frame["price"] = (1000 * frame.area + rng.normal(0, 9000, 300)).round(2)
+    path = tmp_path / "houses.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_a_missing_certificate_of_numbers_names_options(prices, tmp_path, capsys) -> None:
+    model = tmp_path / "houses.json"
+    fit = ["fit", prices, "--target", "price"]
+    code, _, err = run(capsys, *fit, "-o", model)
+    assert code == 0, err
+    code, out, err = run(capsys, *fit, "--json", "--quiet")
+    assert code == 0, err
+    messages = [
+        refused(capsys, "certify", model),
+        refused(capsys, "monitor", model, prices),
+        json.loads(out)["no_certificate"],
+    ]
+    for message in messages:
+        assert "Hint: fit with --certificate held-out or --certificate folds, or" in message
+        assert "give 'treebound certify' labelled rows that were not used for fitting." in message
+        assert not [word for word in PYTHON if word in message]
+    reason = tb.BoundTreeRegressor.load(model).certificate_reason_
+    assert "Hint: fit with certificate='held-out' or 'folds', or call certify" in reason
+
+
+def test_a_missing_certificate_of_groups_names_an_option(table, tmp_path, capsys) -> None:
+    model = tmp_path / "groups.json"
+    fit = ["fit", table, "--target", "label", "--groups", "n"]
+    code, _, err = run(capsys, *fit, "-o", model)
+    assert code == 0, err
+    code, out, _ = run(capsys, *fit, "--json", "--quiet")
+    assert code == 0
+    values = json.loads(out)
+    hint = "Hint: fit with --certificate held-out, which counts one row of each group."
+    refusal = refused(capsys, "certify", model)
+    training = refused(capsys, "certify", model, table, "--kind", "training")
+    messages = [err, values["summary"][0], values["no_certificate"], refusal, training]
+    for message in messages:
+        assert hint in message
+        assert not [word for word in PYTHON if word in message]
+    for message in messages[:2]:
+        assert "No certificate: rows of one group are not independent" in message
+    prior = [*fit, "--certificate", "prior", "--quiet"]
+    assert "Hint: rows of one group are" in refused(capsys, *prior)
+    reason = tb.BoundTreeClassifier.load(model).certificate_reason_
+    assert "Hint: fit with certificate='held-out', which counts" in reason

@@ -27,6 +27,7 @@ class Setting:
     name: str
     value: object = None
     python: str = ""  # words of the library other than the name and the value
+    of: str = ""  # the command that has the option, if it is not the one that is called
 
     def in_python(self) -> str:
         """Return the words of the library."""
@@ -36,8 +37,56 @@ class Setting:
         return f"{self.name}={self.value!r}"
 
 
-Part = str | Setting
+@dataclass(frozen=True)
+class Phrase:
+    """Words that differ between the library and the command line."""
+
+    python: str
+    command_line: str
+
+    def in_python(self) -> str:
+        """Return the words of the library."""
+        return self.python
+
+
+Part = str | Setting | Phrase
 Hint = str | tuple[Part, ...]
+
+
+def join_parts(parts: tuple[Part, ...], word: Callable[[Setting | Phrase], str]) -> str:
+    """Return the text of some parts in the words of an interface."""
+    return "".join(part if isinstance(part, str) else word(part) for part in parts)
+
+
+def _in_python(part: Setting | Phrase) -> str:
+    return part.in_python()
+
+
+class WordedText(str):
+    """A text of parts that interfaces word; as a ``str`` it has the words of the library."""
+
+    parts: tuple[Part, ...]
+
+    def __new__(cls, *parts: Part) -> Self:
+        text = super().__new__(cls, join_parts(parts, _in_python))
+        text.parts = parts
+        return text
+
+    def __reduce__(self) -> Any:
+        return type(self), self.parts
+
+
+def parts_of(text: str | None) -> tuple[Part, ...]:
+    """Return the parts of a text that interfaces word; any other text is one part."""
+    return text.parts if isinstance(text, WordedText) else (text or "",)
+
+
+def as_clause(sentence: str) -> WordedText:
+    """Return a sentence as it is written after a colon: its first letter is small."""
+    first, *rest = parts_of(sentence)
+    if isinstance(first, str):
+        first = first[:1].lower() + first[1:]
+    return WordedText(first, *rest)
 
 
 class WordedError(ValueError):
@@ -45,11 +94,11 @@ class WordedError(ValueError):
 
     def __init__(self, *parts: Part) -> None:
         self.parts = parts
-        super().__init__(self.worded(Setting.in_python))
+        super().__init__(join_parts(parts, _in_python))
 
-    def worded(self, word: Callable[[Setting], str]) -> str:
+    def worded(self, word: Callable[[Any], str]) -> str:
         """Return the message in the words of an interface."""
-        return "".join(part if isinstance(part, str) else word(part) for part in self.parts)
+        return join_parts(self.parts, word)
 
     def __reduce__(self) -> Any:
         return type(self), self.parts
@@ -65,7 +114,7 @@ def invalid(name: str, owner: str, must: Hint, value: object, hint: Hint = "") -
 
 
 def _parts(words: Hint) -> tuple[Part, ...]:
-    return (words,) if isinstance(words, str) else words
+    return parts_of(words) if isinstance(words, str) else words
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from treebound._utils.choices import CertificateKind
 from treebound._utils.html import paragraphs
-from treebound._utils.validation import Constraint, Number, Whole, check
+from treebound._utils.validation import Constraint, Number, Setting, Whole, WordedText, check
 from treebound.bounds.risk import binomial_upper
 from treebound.pruning.path import count
 from treebound.tree.base import rows_at_rest
@@ -50,6 +50,11 @@ class Assumption:
 ROW_OF_GROUP = ", each a row drawn at random from a random group,"
 # Why the rows of groups give no certificate of the kinds that count every row.
 DEPENDENT_ROWS = "Rows of one group are not independent, and certificates count independent rows."
+NONE_OF_GROUPS = WordedText(
+    f"{DEPENDENT_ROWS} Hint: fit with ",
+    Setting("certificate", "held-out", of="fit"),
+    ", which counts one row of each group.",
+)
 _GROUPED = Assumption(
     "groups are independent draws, as the new ones will be; an example is a row drawn at random "
     "from a group drawn at random, so that rows of large groups may be misclassified more often",

@@ -17,7 +17,7 @@ from cyclopts import App, CycloptsError, Group
 from rich.console import Console
 
 import treebound
-from treebound._utils.validation import Setting, WordedError
+from treebound._utils.validation import Phrase, Setting, WordedError, join_parts, parts_of
 
 
 def _new_app() -> App:
@@ -159,14 +159,21 @@ OPTIONS = {
 }
 
 
-def in_options(setting: Setting, names: Collection[str]) -> str:
+def in_options(setting: Setting | Phrase, names: Collection[str]) -> str:
     """Return a parameter of the library as an option, if the command has options of this name."""
+    if isinstance(setting, Phrase):
+        return setting.command_line
     option = "--" + OPTIONS.get(setting.name, setting.name).replace("_", "-")
-    if option not in names:
+    if option not in names and not setting.of:
         return setting.in_python()
     if setting.python.startswith(f"{setting.name!r} parameter"):
         return f"option {option}"
     return option if setting.value is None else f"{option} {setting.value}"
+
+
+def for_command_line(text: str, names: Collection[str] = ()) -> str:
+    """Return a text in the words of the command line, with the options of a command."""
+    return join_parts(parts_of(text), partial(in_options, names=names))
 
 
 def option_names(command: App) -> set[str]:

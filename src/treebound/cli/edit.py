@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from treebound._utils.validation import invalid
-from treebound.cli.app import command
+from treebound._utils.validation import as_clause, invalid
+from treebound.cli.app import command, for_command_line
 from treebound.cli.options import Data, Force, LabelledOptions, Model, Output, Switch, Target
 from treebound.cli.output import check_output, print_message, print_result
 
@@ -120,8 +120,10 @@ def _save(
         return f"The report is in {output.with_suffix('.html')}."
     write_model(edited, output)
     steps.unlink(missing_ok=True)
-    reason = edited.certificate_reason
-    return f"The model is saved in {output}." + (f" No certificate: {reason}" if reason else "")
+    saved = f"The model is saved in {output}."
+    if not edited.certificate_reason:
+        return saved
+    return f"{saved} No certificate: {for_command_line(as_clause(edited.certificate_reason))}"
 
 
 def _started(address: str, *, browser: bool) -> None:

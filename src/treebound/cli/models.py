@@ -177,6 +177,7 @@ def summary(model: Model) -> str:
     """Estimated and certified error, size and training errors of a fitted tree."""
     import numpy as np
 
+    from treebound.cli.app import for_command_line
     from treebound.cli.weighting import cost_figures, cost_sentence
     from treebound.model.summary import further_estimates, headline, smaller_trees
     from treebound.show.quality import confusion
@@ -186,7 +187,7 @@ def summary(model: Model) -> str:
     total, majority = float(tree.weight[0]), tree.classes.tolist()[int(tree.counts[0].argmax())]
     verb = "is" if tree.errors == 1 else "are"
     costs = cost_figures(model, confusion(tree, np.where(tree.is_leaf[:, None], tree.counts, 0)))
-    lines = [headline(model), *further_estimates(model)]
+    lines = [for_command_line(headline(model)), *further_estimates(model)]
     if costs:  # they come first, and errors second
         lines = [*lines[1:], cost_sentence(costs, "training example"), lines[0]]
     lines += [one_leaf(tree)] if tree.n_leaves == 1 else []

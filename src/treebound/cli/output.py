@@ -20,7 +20,8 @@ from rich.table import Table
 
 from treebound._utils.files import check_writable, is_special, write_bytes
 from treebound._utils.progress import ProgressLines, Report
-from treebound.cli.app import console
+from treebound._utils.validation import WordedText
+from treebound.cli.app import console, for_command_line
 
 
 class ErrorConsole(Console):
@@ -51,8 +52,16 @@ def print_result(content: str | Table = "") -> None:
 
 
 def print_json(document: Any) -> None:
-    """Print an object on standard output."""
-    console.print_json(dumps(document, default=_plain))
+    """Print an object on standard output, its texts in the words of the command line."""
+    console.print_json(dumps(_worded(document), default=_plain))
+
+
+def _worded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _worded(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_worded(inner) for inner in value]
+    return for_command_line(value) if isinstance(value, WordedText) else value
 
 
 def _plain(value: Any) -> Any:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from treebound._utils.choices import CertificateKind
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.progress import Report
-from treebound._utils.validation import Setting, WordedError, invalid
+from treebound._utils.validation import Setting, WordedError, as_clause, invalid
 from treebound.certificate import Frontier
-from treebound.certificate.certificate import DEPENDENT_ROWS
+from treebound.certificate.certificate import DEPENDENT_ROWS, NONE_OF_GROUPS
 from treebound.certificate.held_out import HeldOut, best_of_folds
 from treebound.certificate.prior import Prior, PriorOptions, search_trees
 from treebound.certificate.row_record import RowRecord
@@ -59,9 +59,6 @@ from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
 
 _IN_MEMORY = "'greedy' for more than 10^7 values, or rows that are not in memory"
-_GROUPED = (
-    f"{DEPENDENT_ROWS} Hint: a certificate of the kind 'held-out' counts one row of each group."
-)
 
 
 def fit_table(
@@ -104,7 +101,9 @@ def fit_rows(
     """
     if rows.groups is not None and parameters.certificate == "prior":
         must = "'held-out', 'folds' or 'training' with groups"
-        raise invalid("certificate", "BoundTreeClassifier", must, "prior", DEPENDENT_ROWS)
+        raise invalid(
+            "certificate", "BoundTreeClassifier", must, "prior", as_clause(DEPENDENT_ROWS)
+        )
     named, draw = rows.table.names is not None, Draw.start(parameters.random_state)
     kind = certificate_kind(parameters, rows.n_units)
     warn_of_common_factor(rows.weight, stacklevel=5)
@@ -199,7 +198,7 @@ def fit_sample(
             model.evidence,
             calibration=counts,
             row_counts=row_counts(sample, *model.counted_trees),
-            no_certificate=_GROUPED if sample.groups is not None else "",
+            no_certificate=str(NONE_OF_GROUPS) if sample.groups is not None else "",
         ),
         provenance=replace(
             model.provenance, parameters=parameter_values(given), row_record=rows, draw=draw

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treebound._utils.choices import CertificateKind
-from treebound._utils.validation import invalid
+from treebound._utils.validation import WordedError, invalid, parts_of
 from treebound.certificate.certificate import Certificate, certify_counts
 from treebound.certificate.number_certificate import NumberCertificate
 from treebound.certificate.row_record import RowComparison
@@ -328,7 +328,8 @@ def _certify_numbers(
     if delta is not None:
         model = replace(model, evidence=replace(model.evidence, delta=delta))
     if model.certificate is None:
-        raise ValueError(f"There is no certificate for this tree. {model.certificate_reason}")
+        reason = parts_of(model.certificate_reason)
+        raise WordedError("There is no certificate for this tree. ", *reason)
     return model.certificate
 
 

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.choices import CertificateKind
-from treebound._utils.validation import Number, check, invalid
+from treebound._utils.validation import Number, WordedError, check, invalid, parts_of
 from treebound.certificate.abstention import Abstention
 from treebound.certificate.by_class import by_class_on_rows
 from treebound.certificate.certificate import (
     DEPENDENT_ROWS,
+    NONE_OF_GROUPS,
     Assumption,
     Certificate,
     certify_counts,
@@ -290,7 +291,10 @@ class Model(LabelledRowReader):
     @property
     def _reason(self) -> str:
         """Why the training rows give no certificate; empty if they do."""
-        return self.evidence.no_certificate or reason_against(self.tree, self.rows_at_nodes)
+        stored = self.evidence.no_certificate
+        if stored.startswith(DEPENDENT_ROWS):
+            return NONE_OF_GROUPS
+        return stored or reason_against(self.tree, self.rows_at_nodes)
 
     @property
     def certificate_reason(self) -> str | None:
@@ -319,9 +323,9 @@ class Model(LabelledRowReader):
         if is_stream(X):
             raise invalid("kind", "certify", "None or 'held-out' for rows in batches", kind)
         level = self.evidence.delta if delta is None else delta
-        reason = self.evidence.no_certificate
-        if kind in ("prior", "training") and reason.startswith(DEPENDENT_ROWS):
-            raise ValueError(f"There is no certificate of this kind. {reason}")
+        grouped = self.evidence.no_certificate.startswith(DEPENDENT_ROWS)
+        if kind in ("prior", "training") and grouped:
+            raise WordedError("There is no certificate of this kind. ", *NONE_OF_GROUPS.parts)
         if kind == "prior":
             return self._from_prior(X, y, level)
         if kind != "training":
@@ -356,14 +360,16 @@ class Model(LabelledRowReader):
         fitted = self.evidence.kind
         if landscape is not None or (kind == "training" and fitted != kind):
             if self._reason:
-                raise ValueError(f"There is no certificate for this tree. {self._reason}")
+                reason = parts_of(self._reason)
+                raise WordedError("There is no certificate for this tree. ", *reason)
             return self._by_training(delta, landscape)
         if kind is not None and kind != fitted:
             must = f"{fitted!r}, the kind of the rows that fit had, or None"
             raise invalid("kind", "certify", must, kind, "give such rows as X and y.")
         certificate = self._certificate(delta)
         if certificate is None:
-            raise ValueError(f"There is no certificate for this tree. {self.certificate_reason}")
+            reason = parts_of(self.certificate_reason)
+            raise WordedError("There is no certificate for this tree. ", *reason)
         return certificate
 
     def _from_prior(self, X: Any, y: Any, delta: float) -> Certificate:

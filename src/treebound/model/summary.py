@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from treebound._utils.validation import WordedText, as_clause, parts_of
 from treebound.certificate.certificate import Certificate, bound_percent
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def percent(share: float) -> str:
 
 def headline(model: Model) -> str:
     """The estimated error, the baseline and the certified error: the first sentences everywhere."""
-    return f"{_estimated(model)} {_certified(model)}"
+    return WordedText(f"{_estimated(model)} ", *parts_of(_certified(model)))
 
 
 def summary_lines(model: Model) -> list[str]:
@@ -94,7 +95,8 @@ def _baseline(error: float, label: Any) -> str:
 def _certified(model: Model) -> str:
     certificate = model.certificate
     if certificate is None:
-        return f"No certificate: {model.certificate_reason}"
+        reason = as_clause(model.certificate_reason or "")
+        return WordedText("No certificate: ", *reason.parts)
     if not certificate.useful:
         return (
             f"No useful guarantee from {certificate.m:,} rows; the guide page '{GUIDE_PAGE}' "

@@ -17,6 +17,7 @@ from treebound.show import NumberExplanation, TreeDisplay, explain, to_html
 from treebound.show.colours import fill_of
 from treebound.show.distributions import boxplots
 from treebound.show.report_numbers import number_report_data
+from treebound.show.words import rounded
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,9 @@ def test_exactly_one_rule_matches_each_row_and_has_its_value(case) -> None:
         assert rule.value == value
     assert sum(rule.rows for rule in rules) == len(frame)
     assert rules.to_frame().columns.tolist() == ["node", "rule", "value", "rows", "weight"]
-    assert float(str(rules[0]).split(" then ")[1].split("  #")[0]) == rules[0].value
+    shown = [str(rule).split(" then ")[1].split("  #")[0] for rule in rules]
+    assert shown == [rounded(rule.value, float(reg.tree_.deviation[0])) for rule in rules]
+    assert all(f": {value} (" in reg.to_text() for value in shown)
 
 
 def test_figures_have_every_value(case) -> None:
@@ -150,7 +153,7 @@ def test_a_range_that_no_leaf_has_and_bad_ranges(case) -> None:
     reg, frame, _ = case
     explained = reg.explain(frame.iloc[0], reach=(1e6, 2e6))
     assert explained.counterfactual is None
-    assert "No change of known values gives a value from 1000000 to 2000000." in str(explained)
+    assert "No change of known values gives a value from 1,000,000 to 2,000,000." in str(explained)
     for wrong in ((2.0, 1.0), 3, ("a", "b")):
         with pytest.raises(ValueError, match="'reach' parameter of explain must be a pair"):
             reg.explain(frame.iloc[0], reach=wrong)

@@ -9,11 +9,12 @@ betting. Certificates from training rows are wider than useful and not offered.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, log, log10, sqrt
+from math import log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.quantities import quantity
 from treebound.bounds.risk import binomial_upper
 from treebound.certificate.certificate import ROW_OF_GROUP, bound_percent
 from treebound.certificate.mean_cost import MeanCost, certify_mean_cost
@@ -88,13 +89,14 @@ class NumberCertificate:
         counted = f"{100 * self.exceeded / self.m:.1f} % of {self.m:,} calibration rows"
         lines = [
             f"{probability}, at most {bound_percent(self.share)} of {new} are off by more than "
-            f"{_rounded_up(self.tolerance)} ({counted})."
+            f"{quantity(self.tolerance, upwards=True)} ({counted})."
         ]
         if self.mean_error is not None and self.rmse is not None:
+            mae = quantity(self.mean_error.cost, upwards=True)
+            rmse = quantity(self.rmse, upwards=True)
             lines.append(
-                f"{probability}, their mean absolute error is at most "
-                f"{_rounded_up(self.mean_error.cost)}; with the same probability, their RMSE is at "
-                f"most {_rounded_up(self.rmse)}."
+                f"{probability}, their mean absolute error is at most {mae}; with the same "
+                f"probability, their RMSE is at most {rmse}."
             )
         if self.note:
             lines.append(self.note)
@@ -151,11 +153,3 @@ def certify_numbers(
         grouped,
         note,
     )
-
-
-def _rounded_up(bound: float) -> str:
-    """A bound with four digits, rounded up: what is printed holds too."""
-    if bound <= 0.0:
-        return "0"
-    unit = 10.0 ** (int(np.floor(log10(bound))) - 3)
-    return f"{ceil(bound / unit - 1e-9) * unit:.4g}"

@@ -128,6 +128,8 @@ def _evaluate_numbers(
     """Print the errors of a regression tree next to those of the training mean, certified."""
     import numpy as np
 
+    from treebound._utils.quantities import quantity
+
     table, y = rows
     errors = np.abs(model.predict(table, n_jobs=-1) - y)
     baseline = np.abs(float(model.tree.mean[0]) - y)
@@ -151,9 +153,9 @@ def _evaluate_numbers(
         return
     r2 = "" if figures["r2"] is None else f", R2 {figures['r2']:.4g}"
     print_result(
-        f"RMSE {figures['rmse']:.4g} on {len(y):,} rows (baseline {figures['baseline_rmse']:.4g}, "
-        f"always the training mean), mean absolute error {figures['mae']:.4g} (baseline "
-        f"{figures['baseline_mae']:.4g}){r2}."
+        f"RMSE {quantity(figures['rmse'])} on {len(y):,} rows (baseline "
+        f"{quantity(figures['baseline_rmse'])}, always the training mean), mean absolute error "
+        f"{quantity(figures['mae'])} (baseline {quantity(figures['baseline_mae'])}){r2}."
     )
     print_result(refusal or str(certificate))
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from math import isfinite, sqrt
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from treebound._utils.quantities import quantity
 from treebound.cli.options import quoted
 from treebound.data.files import RawTable, Source
 from treebound.data.number_findings import number_findings
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 Task = Literal["classify", "regress"]
 # A target with more distinct numbers, and more than the square root of the rows, is no class.
 _MAX_CLASSES = 100
+_MANY_ROWS = 10**9  # more numbers than the root of these are no classes of any table
 
 
 def is_number_target(table: RawTable, labels: Labels, task: Task | None) -> bool:
@@ -71,18 +73,46 @@ def is_number_relation(relation: Any, schema: Schema, task: Task | None) -> bool
     return _is_quantity(fractions > 0, n_values, n_rows)
 
 
-def is_number_stream(source: Source, task: Task | None) -> bool:
-    """Return True if a regression tree is to be fitted to a table that is read in batches.
+class NumberTarget(Exception):
+    """The target of a table that is read in batches is numbers and not classes."""
 
-    That is by ``--task``, or because the first batch has a number with a fraction.
+
+class LabelSource(Source):
+    """A table that is read in batches, with a target of classes unless its values are numbers.
+
+    The first reading raises a :class:`NumberTarget` by the rule of :func:`is_number_target`, at the
+    first number with a fraction or when the distinct numbers are known. Otherwise it calls
+    ``on_classes``.
     """
-    schema = source.declared
-    if task is not None or schema.classes is not None or schema.text_labels:
-        return task == "regress"
-    with closing(source.read([str(schema.target)])) as batches:
-        labels = next(batches).labels()
-    values = None if labels is None else _numbers(labels, schema)
-    return values is not None and _has_fraction(values)
+
+    def __init__(self, paths: list[str], schema: Schema, on_classes: Callable[[], None]) -> None:
+        super().__init__(paths, schema)
+        self._on_classes, self._settled = on_classes, False
+        if schema.classes is not None or schema.text_labels:
+            self._settle()
+
+    def read(self, columns: list[str] | None = None) -> Generator[RawTable]:
+        values, n_rows = set[float](), 0
+        for batch in super().read(columns):
+            labels = None if self._settled or not len(batch) else batch.labels()
+            if labels is not None:
+                numbers = _numbers(labels, batch.schema)
+                if numbers is None:
+                    self._settle()
+                else:
+                    values.update(numbers)
+                    n_rows += len(batch)
+                    if _is_quantity(_has_fraction(numbers), len(values), _MANY_ROWS):
+                        raise NumberTarget
+            yield batch
+        if not self._settled:
+            if _is_quantity(False, len(values), n_rows):
+                raise NumberTarget
+            self._settle()
+
+    def _settle(self) -> None:
+        self._settled = True
+        self._on_classes()
 
 
 class NumberSource(Source):
@@ -130,8 +160,8 @@ def _number(value: Any, decimal: str) -> float | None:
 def described(name: str, y: NDArray[np.float64]) -> str:
     """Return the target in words."""
     return (
-        f"target {name!r} with {len(np.unique(y)):,} numbers from {y.min():.4g} to {y.max():.4g}: "
-        "a regression tree"
+        f"target {name!r} with {len(np.unique(y)):,} numbers from {quantity(y.min())} "
+        f"to {quantity(y.max())}: a regression tree"
     )
 
 
@@ -166,7 +196,13 @@ def check_numbers(
 
 def target_row(target: str, y: NDArray[np.float64]) -> tuple[str, ...]:
     """Return the target as a row of the table of ``check``."""
-    return target, "target", f"{len(np.unique(y)):,}", "", f"{y.min():.4g} to {y.max():.4g}"
+    return (
+        target,
+        "target",
+        f"{len(np.unique(y)):,}",
+        "",
+        f"{quantity(y.min())} to {quantity(y.max())}",
+    )
 
 
 def fit_read_numbers(

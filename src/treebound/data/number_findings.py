@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 
+from treebound._utils.quantities import quantity
 from treebound.data.findings import Finding
 from treebound.data.number_sample import NumberSample
 
@@ -29,7 +30,7 @@ def number_findings(sample: NumberSample, target: str) -> list[Finding]:
     distinct = np.unique(y)
     if len(distinct) == 1:
         remedy = "a tree has nothing to predict; name another target"
-        return [Finding(target, f"is {distinct[0]:g} in every row", remedy)]
+        return [Finding(target, f"is {quantity(distinct[0])} in every row", remedy)]
     if len(distinct) < _FEW_VALUES:
         fact = f"has {len(distinct):,} distinct numbers"
         remedy = "if they are classes, use BoundTreeClassifier"

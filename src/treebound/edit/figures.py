@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from treebound._utils.quantities import quantity
+
 
 @dataclass(frozen=True)
 class Figures:
@@ -89,7 +91,7 @@ def _percent(share: float | None) -> str:
 
 
 def _rmse(error: float | None) -> str:
-    return "none" if error is None else f"{error:.4g}"
+    return "none" if error is None else quantity(error)
 
 
 def as_frame(rows: list[dict[str, Any]], columns: Sequence[str]) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.quantities import quantity
 from treebound._utils.validation import Number, invalid
 from treebound.data import Sample
 from treebound.data.draws import Selection
@@ -186,7 +187,7 @@ class NumberKind(TargetKind[RegressionModel, RegressionTree, NumberSample]):
 
     def loss_in_words(self, loss: float) -> str:
         """Return the RMSE."""
-        return f"RMSE {loss:.4g}"
+        return f"RMSE {quantity(loss)}"
 
     # -- order -----------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from treebound._utils.quantities import quantity
 from treebound._utils.validation import invalid
 from treebound.pruning.path import count
 from treebound.tree.split import one_line
@@ -69,7 +70,7 @@ class NodeState:
     def predicted(self) -> str:
         """The prediction as a sentence has it: numbers to six digits."""
         if self.share is None and isinstance(self.prediction, float):
-            return f"{self.prediction:.6g}"
+            return quantity(self.prediction, 6)
         return one_line(self.prediction)
 
 

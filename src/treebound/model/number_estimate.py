@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.quantities import quantity
 from treebound.pruning.number_pruner import Validated
 
 Floats = NDArray[np.float64]
@@ -31,7 +32,7 @@ class EstimatedFigure(NamedTuple):
     standard_error: float
 
     def __str__(self) -> str:
-        return f"{self.value:.4g} ± {self.standard_error:.2g}"
+        return f"{quantity(self.value)} ± {quantity(self.standard_error, 2)}"
 
 
 @dataclass(frozen=True)
@@ -99,10 +100,9 @@ class NumberEstimate:
     def __str__(self) -> str:
         name = self.by.capitalize()
         return (
-            f"{name} RMSE {self.rmse} (baseline {self.baseline_rmse:.4g}, always the mean), "
-            f"mean absolute error {self.mae} (baseline {self.baseline_mae:.4g}), R2 {self.r2}."
-            + _HEAVY
-            * self.heavy_tailed
+            f"{name} RMSE {self.rmse} (baseline {quantity(self.baseline_rmse)}, always the mean), "
+            f"mean absolute error {self.mae} (baseline {quantity(self.baseline_mae)}), "
+            f"R2 {self.r2}." + _HEAVY * self.heavy_tailed
         )
 
 

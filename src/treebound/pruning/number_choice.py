@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.quantities import quantity
 from treebound.data.number_sample import WeightedNumbers
 from treebound.pruning.path import count
 from treebound.pruning.squared_error import SquaredErrorPath
@@ -293,4 +294,4 @@ class NumberChoice(ChosenWeight):
 
 
 def _root(loss: float) -> str:
-    return f"{np.sqrt(loss):.4g}"
+    return quantity(np.sqrt(loss))

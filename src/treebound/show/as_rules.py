@@ -17,7 +17,7 @@ from treebound.data import Column
 from treebound.data.raw import is_missing
 from treebound.model import RegressionModel
 from treebound.model.methods import as_any_model
-from treebound.show.words import count, counted, number
+from treebound.show.words import count, counted, number, rounded
 from treebound.tree.base import BaseTree
 from treebound.tree.split import Split, plain, splits_of
 
@@ -199,18 +199,22 @@ class NumberRule(Premise):
         Number of training rows at the node.
     weight : float
         Training weight at the node.
+    spread : float
+        Standard deviation of all training rows; the value is rounded by it as text.
     """
 
     value: float
     rows: int
     weight: float
+    spread: float = 0.0
 
     def record(self) -> dict[str, Any]:
         """The rule as a row of a table."""
         return self._record({"value": self.value}, self.rows, self.weight)
 
     def __str__(self) -> str:
-        return f"if {self.premise} then {number(self.value)}  # {counted(self.rows, 'row')}"
+        value = rounded(self.value, self.spread)
+        return f"if {self.premise} then {value}  # {counted(self.rows, 'row')}"
 
 
 AnyRule = TypeVar("AnyRule", Rule, NumberRule)
@@ -310,6 +314,7 @@ def _number_rules(model: RegressionModel) -> Rules[NumberRule]:
             value=float(tree.value[node]),
             rows=int(tree.rows[node]),
             weight=float(tree.weight[node]),
+            spread=float(tree.deviation[0]),
         )
         for node, regions in ends(tree, model.reading.handle_unknown)
     )

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.quantities import quantity
 from treebound.data.sample import same_length
 from treebound.model import RegressionModel
 from treebound.show.as_rules import to_rules
@@ -42,8 +43,9 @@ class NumberDisagreement:
 
     def __str__(self) -> str:
         return (
-            f"if {self.rule}: a {self.a:.4g}, b {self.b:.4g}  # {counted(self.rows, 'row')}, "
-            f"mean absolute errors {self.mae_a:.4g} and {self.mae_b:.4g}"
+            f"if {self.rule}: a {quantity(self.a)}, b {quantity(self.b)}  # "
+            f"{counted(self.rows, 'row')}, mean absolute errors {quantity(self.mae_a)} and "
+            f"{quantity(self.mae_b)}"
         )
 
 
@@ -85,10 +87,10 @@ class NumberComparison(ComparedTrees[NumberDisagreement]):
     def __str__(self) -> str:
         lines = [
             f"The values differ for {self.differing:,} of {counted(self.rows, 'row')}, by "
-            f"{self.difference:.4g} on average.",
-            f"a: {counted(self.a.tree.n_leaves, 'leaf')}, RMSE {self.rmse_a:.4g}, mean absolute "
-            f"error {self.mae_a:.4g}; b: {counted(self.b.tree.n_leaves, 'leaf')}, RMSE "
-            f"{self.rmse_b:.4g}, mean absolute error {self.mae_b:.4g}.",
+            f"{quantity(self.difference)} on average.",
+            f"a: {counted(self.a.tree.n_leaves, 'leaf')}, RMSE {quantity(self.rmse_a)}, mean "
+            f"absolute error {quantity(self.mae_a)}; b: {counted(self.b.tree.n_leaves, 'leaf')}, "
+            f"RMSE {quantity(self.rmse_b)}, mean absolute error {quantity(self.mae_b)}.",
             "Wilcoxon's signed-rank test of the absolute errors: "
             f"{p_value_in_words(self.p_value)}.",
         ]

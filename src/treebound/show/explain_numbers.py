@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from treebound._utils.quantities import quantity
 from treebound._utils.validation import invalid
 from treebound.model import RegressionModel
 from treebound.show.explain import Counterfactual, ExplainedRow, ReadRow
@@ -23,7 +24,10 @@ class NumberCounterfactual(Counterfactual):
     """
 
     def __str__(self) -> str:
-        value = f"{self.prediction:.6g}"
+        return self.in_words(quantity(self.prediction))
+
+    def in_words(self, value: str) -> str:
+        """Return the change after the value that it gives."""
         if not self.changes:
             return f"{value} without a change"
         return f"{value} with {' and '.join(map(str, self.changes))}"
@@ -59,24 +63,25 @@ class NumberExplanation(ExplainedRow):
     counterfactual: NumberCounterfactual | None
 
     def _heading(self) -> str:
-        shown = [rounded(value, self.deviation) for value in (self.prediction, self.mean)]
-        return (
-            f"{shown[0]} (mean {shown[1]} ± {self.deviation:.3g} of "
-            f"{counted(self.rows, 'training row')} here)"
-        )
+        value, mean, deviation = map(self._rounded, (self.prediction, self.mean, self.deviation))
+        return f"{value} (mean {mean} ± {deviation} of {counted(self.rows, 'training row')} here)"
+
+    def _rounded(self, value: float) -> str:
+        return rounded(value, self.deviation)
 
     def _lines(self) -> list[str]:
         lines = []
         if self.interval is not None:
-            low, high = (rounded(end, self.deviation) for end in self.interval)
+            low, high = map(self._rounded, self.interval)
             lines.append(f"About {100 * _COVERAGE:.0f} % of new rows here: {low} to {high}.")
         lines += self._end_of_path()
         if self.reach is not None:
-            low, high = (rounded(end, self.deviation) for end in self.reach)
+            low, high = map(self._rounded, self.reach)
             if self.counterfactual is None:
                 lines.append(f"No change of known values gives a value from {low} to {high}.")
             else:
-                lines.append(f"It would be {self.counterfactual}")
+                value = self._rounded(self.counterfactual.prediction)
+                lines.append(f"It would be {self.counterfactual.in_words(value)}")
         return lines
 
     def to_dict(self) -> dict[str, Any]:

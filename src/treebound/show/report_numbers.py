@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from treebound._utils.quantities import quantity
 from treebound._utils.versions import __version__
 from treebound.data import Matrix
 from treebound.model import RegressionModel
@@ -65,7 +66,7 @@ class _NumberStore(NodeStore[RegressionModel]):
         """The RMSE of always predicting the mean, as in the estimate of the fitted tree."""
         estimate = self.model.estimate
         rmse = float(self.model.tree.deviation[0]) if estimate is None else estimate.baseline_rmse
-        return f"baseline {rmse:.4g} (always the mean)"
+        return f"baseline {quantity(rmse)} (always the mean)"
 
     def head(self, model: RegressionModel) -> dict[str, Any]:
         """The first sentence about a model and its first figures, as numbers of lines."""
@@ -203,15 +204,19 @@ def _tiles(model: RegressionModel, baseline: str) -> list[Tile]:
         r2 = estimate.r2
         errors = [
             Tile("Estimated RMSE", str(estimate.rmse), baseline),
-            Tile("Mean absolute error", str(estimate.mae), f"baseline {estimate.baseline_mae:.4g}"),
+            Tile(
+                "Mean absolute error",
+                str(estimate.mae),
+                f"baseline {quantity(estimate.baseline_mae)}",
+            ),
             Tile(
                 "R²", f"{r2.value:.2f} ± {r2.standard_error:.2f}", "share of the variance explained"
             ),
         ]
     elif size is not None:
-        errors = [Tile("Estimated RMSE", f"{size.rmse:.4g}", baseline)]
+        errors = [Tile("Estimated RMSE", quantity(size.rmse), baseline)]
     else:
-        errors = [Tile("Training RMSE", f"{training_rmse(tree):.4g}", baseline)]
+        errors = [Tile("Training RMSE", quantity(training_rmse(tree)), baseline)]
     return [
         *errors,
         Tile("Leaves", count(tree.n_leaves), f"depth {tree.depth}"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from treebound._utils.quantities import quantity
 from treebound._utils.validation import Whole, check
 from treebound.growing import GrowOptions
 from treebound.growing.rules import groups_of
@@ -67,11 +68,7 @@ def value_and_weight(tree: RegressionTree, node: int) -> str:
 
 def rounded(value: float, scale: float) -> str:
     """A prediction with as many decimals as a thousandth of the spread of the target needs."""
-    if not (scale > 0.0 and math.isfinite(value)):
-        return number(value)
-    decimals = max(0, min(12, 3 - math.floor(math.log10(scale)) - 1))
-    text = f"{value:.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return quantity(value, 3, scale) if scale > 0.0 else quantity(value)
 
 
 def class_and_counts(tree: Tree, node: int) -> str:

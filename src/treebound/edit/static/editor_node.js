@@ -224,7 +224,7 @@ const showNode = async (key) => {
   markChosen();
   at("h-node").textContent = placeOfNode(key);
   const total = sum(counts), all = total === rows ? many(rows, "row") : `${number(total)}, ${many(rows, "row")}`;
-  const facts = isNumbers() ? `${many(rows, "row")} with standard deviation ${number(Math.sqrt(statsOf(id)[6] / (total || 1)))}` : `${number(counts[label])} of ${all}`;
+  const facts = isNumbers() ? `${many(rows, "row")} with standard deviation ${quantity(Math.sqrt(statsOf(id)[6] / (total || 1)))}` : `${number(counts[label])} of ${all}`;
   at("where").textContent = `${isInner(id) ? "Inner node" : "Leaf"}, predicts ${predictionOf(id)} (${facts})`;
   at("counts").replaceChildren(...(isNumbers() ? [] : [classTable(id)]));
   showActions(id);

@@ -31,6 +31,18 @@ const number = (value, digits = 4) =>
   Number.isInteger(value) ? value.toLocaleString("en-US")
     : Math.abs(value) >= 1000 ? value.toLocaleString("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 })
       : String(Number(value.toPrecision(digits)));
+// A number of the target, as in Python (_utils/quantities.py): commas, four digits and all digits
+// before the point; the digits are counted for the scale if there is one.
+const quantity = (value, digits = 4, scale = null) => {
+  const size = Math.abs(value), place = Math.floor(Math.log10(size || 1));
+  const decimals = Math.min(digits - 1 - (scale > 0 ? Math.floor(Math.log10(scale)) : place), 14 - place);
+  if (size && (size < 1e-4 || size >= 1e15)) {
+    const exponential = () => Number(value.toPrecision(decimals + place + 1)).toExponential();
+    return decimals + place < 0 ? "0" : exponential().replace(/e([+-])(\d)$/, (_, sign, digit) => `e${sign}0${digit}`);
+  }
+  const text = value.toLocaleString("en-US", { maximumFractionDigits: Math.max(0, decimals), roundingMode: "halfEven" });
+  return text === "-0" ? "0" : text;
+};
 // Ties are rounded to even, as in Python.
 const percent = (share) => `${(100 * share - (((100 * share) % 1) === 0.25 ? 0.05 : 0)).toFixed(1)} %`;
 // An upper bound is rounded up, so that what is shown holds too.

@@ -14,7 +14,7 @@ const leafEnds = (root) => {
 const leafStrip = (id, [low, high]) => {
   const stats = statsOf(id), spread = spreadOf(id), x = (value) => (high > low ? (100 * (value - low)) / (high - low) : 50);
   const svg = made("svg", { class: "strip", viewBox: "0 0 100 12", preserveAspectRatio: "none", role: "img",
-    "aria-label": `mean ${number(stats[11])}, standard deviation ${number(spread)}` });
+    "aria-label": `mean ${quantity(stats[11])}, standard deviation ${quantity(spread)}` });
   if (stats[12] !== null) svg.append(made("line", { class: "interval", x1: x(stats[12]), x2: x(stats[13]), y1: 6, y2: 6 }));
   const left = x(stats[11] - spread);
   svg.append(made("rect", { class: "spread", x: left, y: 2, width: Math.max(0.5, x(stats[11] + spread) - left), height: 8, fill: stats[8], "fill-opacity": Math.max(0.25, stats[9]) }),
@@ -31,7 +31,7 @@ const residualPlot = (points) => {
   const y = (value) => 10 + ((HIGH_PLOT - 40) * (most - value)) / (2 * most);
   const words = (text, px, py, anchor) => made("text", { class: "tick", x: px, y: py, "text-anchor": anchor }, text);
   const svg = made("svg", { class: "residuals", viewBox: `0 0 ${WIDE_PLOT} ${HIGH_PLOT}`, role: "img", "aria-label": "Residuals against predictions" });
-  const short = (value) => number(Number(value.toPrecision(3)));
+  const short = (value) => quantity(value, 3);
   svg.append(made("path", { class: "axis", d: `M${EDGE},10V${HIGH_PLOT - 30}H${WIDE_PLOT - 10}` }), made("path", { class: "axis zero", d: `M${EDGE},${y(0)}H${WIDE_PLOT - 10}` }),
     ...points.map(([prediction, residual]) => made("circle", { class: "dot", cx: x(prediction), cy: y(residual), r: 2.5 })),
     words(short(most), EDGE - 4, y(most) + 8, "end"), words("0", EDGE - 4, y(0) + 4, "end"), words(short(-most), EDGE - 4, y(-most), "end"),

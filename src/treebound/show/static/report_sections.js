@@ -21,7 +21,7 @@ const showHead = () => {
   at("tiles").replaceChildren(...dataList(step.tiles.map((tile) => tile.map((line) => data.lines[line]))));
   const frequent = counts.indexOf(Math.max(...counts)), used = importances(step.root).filter((part) => part > 0).length;
   const facts = [["Target", data.target ?? "not named"], ["Columns", `${number(data.columns.length)}, ${number(used)} used`]];
-  if (isNumbers()) facts.push(["Training RMSE", number(Math.sqrt(tree.wrong / (tree.total || 1)))]);
+  if (isNumbers()) facts.push(["Training RMSE", quantity(Math.sqrt(tree.wrong / (tree.total || 1)))]);
   else facts.push(["Classes", number(data.classes.length)], ["Training errors", `${number(tree.wrong)} (${percent(tree.wrong / (tree.total || 1))})`]);
   if (!data.abstention && !isNumbers()) facts.push(["Baseline", `${percent(1 - share(frequent))} (always '${data.classes[frequent]}')`]);
   if (step.test) { const { total, wrong } = testShare(step); facts.push(["Test errors", `${number(wrong)} of ${number(total)} (${percent(wrong / (total || 1))})`]); }
@@ -104,7 +104,7 @@ const showRules = (all = false) => {
     return [conditions, data.classes[label],
       chancesOf(id)[label].toFixed(3), number(count), percent(counts[label] / (sum(counts) || 1))];
   });
-  const table = isNumbers() ? tableOf(["If", "then", `spread, from ${number(ends[0])} to ${number(ends[1])}`, "about 90 % of new rows within", "rows"], rows, ["words", "label", "strip", "count", "count"])
+  const table = isNumbers() ? tableOf(["If", "then", `spread, from ${quantity(ends[0])} to ${quantity(ends[1])}`, "about 90 % of new rows within", "rows"], rows, ["words", "label", "strip", "count", "count"])
     : tableOf(["If", "then", "probability", "rows", "right"], rows, ["words", "label", "count", "count", "count"]);
   table.classList.add("rules");
   const parts = [scrolling(table)];
@@ -183,7 +183,7 @@ const showSizes = () => {
     const step = data.steps.findIndex((one) => one.leaves === leaves), words = many(leaves, "leaf", "leaves");
     const go = step < 0 ? words : made("button", { type: "button", class: "link" }, words);
     if (step >= 0) go.addEventListener("click", () => goTo(step));
-    const digits = Math.max(0, 3 - Math.floor(Math.log10(error || 1))), shown = (value) => number(Number(value.toFixed(digits)));
+    const shown = (value) => quantity(value, 4, error);
     const inCosts = (value) => String(Number(value.toPrecision(4)));
     const change = chosenCost !== null ? inCosts(difference) : isNumbers() ? shown(difference) : `${(100 * difference).toFixed(1)} points`;
     const changed = leaves === chosen ? "chosen" : `${difference < 0 ? "" : "+"}${change}`;
@@ -262,7 +262,7 @@ const drawWhy = () => {
   if (bySize[0].test) series.push({ kind: "l-test", name: "test", points: points((step) => { const { total, wrong } = testShare(step); return total ? wrong / total : null; }) });
   const key = (kind) => { const svg = made("svg", { class: "key", viewBox: "0 0 16 7" }); svg.append(made("path", { class: kind, d: "M0,4H16" })); return svg; };
   at("risks-words").replaceChildren(isNumbers() ? "RMSE:" : "Share of errors:", ...series.flatMap((one) => [key(one.kind), one.name]));
-  const axis = (value) => (isNumbers() ? number(Number(value.toPrecision(6))) : `${number(Number((100 * value).toPrecision(6)))} %`);
+  const axis = (value) => (isNumbers() ? quantity(value, 6) : `${number(Number((100 * value).toPrecision(6)))} %`);
   lineChart(at("risks"), series, axis, true);
 };
 const trainingShares = new Map(data.steps.map((step) => { const tree = figures(step.root); const share = tree.wrong / (tree.total || 1); return [step, isNumbers() ? Math.sqrt(share) : share]; }));
@@ -273,7 +273,7 @@ const showStep = () => {
   const step = data.steps[state.step], share = trainingShares.get(step);
   const parts = [many(step.leaves, "leaf", "leaves")];
   if (step.cost !== null) parts.push(`mean training cost ${number(step.cost)}`);
-  const shown = isNumbers() ? number : percent, unit = isNumbers() ? "RMSE" : "error";
+  const shown = isNumbers() ? quantity : percent, unit = isNumbers() ? "RMSE" : "error";
   if (step.estimated !== null) parts.push(`estimated ${unit} ${shown(step.estimated)}`);
   parts.push(`training ${unit} ${shown(share)}`);
   if (step.certificate !== null) parts.push(`certified error at most ${boundPercent(step.certificate)}`);

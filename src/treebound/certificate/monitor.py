@@ -22,8 +22,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.quantities import quantity
 from treebound._utils.validation import Constraint, check, invalid
 from treebound._utils.validation import Number as InRange
+from treebound.certificate.certificate import bound_percent
 from treebound.data.raw import is_missing
 from treebound.data.targets import label_array
 
@@ -168,7 +170,7 @@ class Alarm:
     def __str__(self) -> str:
         return (
             f"ALARM after {self.after:,} outcomes: {self.name} is above its certified bound of "
-            f"{100 * self.bound:.1f} % (evidence {self.evidence:,.0f} to 1), probably since "
+            f"{bound_percent(self.bound)} (evidence {self.evidence:,.0f} to 1), probably since "
             f"outcome {self.since + 1:,}; {100 * self.rate:.1f} % from there on."
         )
 
@@ -399,7 +401,7 @@ def _kind(label: type) -> str:
 def tolerance_monitor(bound: float, tolerance: float, *, alpha: float = 0.01) -> Monitor:
     """Monitor the share of predicted numbers that are off by more than a tolerance."""
     check("monitor", {"alpha": alpha}, _ALPHA)
-    name = f"the share of predictions off by more than {tolerance:g}"
+    name = f"the share of predictions off by more than {quantity(tolerance, upwards=True)}"
     return Monitor(alpha, [Stream(name, float(bound), alpha)], tolerance=float(tolerance))
 
 

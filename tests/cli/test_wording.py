@@ -122,3 +122,32 @@ def test_a_missing_certificate_of_groups_names_an_option(table, tmp_path, capsys
     assert "Hint: rows of one group are" in refused(capsys, *prior)
     reason = tb.BoundTreeClassifier.load(model).certificate_reason_
     assert "Hint: fit with certificate='held-out', which counts" in reason
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--pruning", "log-loss"],
+            "The option --pruning must be bound, cost-complexity or none for a target of numbers. "
+            "Got 'log-loss' instead.",
+        ),
+        (["--max-leaves", "0"], "The option --max-leaves must be an int >= 1. Got 0 instead."),
+        (["--max-depth", "0"], "The option --max-depth must be an int >= 1. Got 0 instead."),
+        (["--cv", "1"], "The option --cv must be an int >= 2, or 0 for no folds. Got 1 instead."),
+        (["--seed", "-1"], "The option --seed must be an int >= 0. Got -1 instead."),
+        (["--jobs", "0"], "The option --jobs must be an int other than 0. Got 0 instead."),
+    ],
+)
+def test_an_invalid_option_has_the_words_of_the_command_line(
+    options, message, prices, capsys
+) -> None:
+    assert message in refused(capsys, "fit", prices, "--target", "price", "--quiet", *options)
+
+
+def test_an_invalid_parameter_has_the_words_of_the_library() -> None:
+    X, y = [[1.0], [2.0]], [1.5, 2.5]
+    with pytest.raises(ValueError, match=r"an int >= 1 or None\. Got 0"):
+        tb.BoundTreeRegressor(max_leaves=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"or a list of folds, or None\. Got 1"):
+        tb.BoundTreeRegressor(cv=1).fit(X, y)

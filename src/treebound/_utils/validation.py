@@ -170,6 +170,11 @@ class OneOf:
         return self.number is not None and self.number.allows(value)
 
 
+def _or_none(words: str, optional: bool) -> str:
+    """Return the words of a constraint; an option of the command line is left out instead."""
+    return WordedText(words, Phrase(" or None", "")) if optional else words
+
+
 @dataclass(frozen=True)
 class Whole:
     """An integer of at least ``least``, or None if optional."""
@@ -179,7 +184,7 @@ class Whole:
 
     @property
     def must(self) -> str:
-        return f"an int >= {self.least}" + (" or None" if self.optional else "")
+        return _or_none(f"an int >= {self.least}", self.optional)
 
     def allows(self, value: Any) -> bool:
         if value is None:
@@ -210,7 +215,7 @@ class Number:
         else:
             ends = "open interval ({}, {})" if self.open else "range [{}, {}]"
             words = "a number in the " + ends.format(f"{self.low:g}", f"{self.high:g}")
-        return words + (" or None" if self.optional else "")
+        return _or_none(words, self.optional)
 
     def allows(self, value: Any) -> bool:
         if value is None:
@@ -240,7 +245,7 @@ class Flag:
 class Jobs:
     """A number of threads as joblib counts them."""
 
-    must: str = "an int other than 0, or None"
+    must: str = WordedText("an int other than 0", Phrase(", or None", ""))
 
     def allows(self, value: Any) -> bool:
         whole = isinstance(value, Integral) and not isinstance(value, bool)
@@ -255,8 +260,10 @@ class Folds:
 
     @property
     def must(self) -> str:
-        none = ", or None" if self.optional else ""
-        return f"an int >= 2, a splitter (an object with a method 'split') or a list of folds{none}"
+        listed = ", a splitter (an object with a method 'split') or a list of folds"
+        if not self.optional:
+            return WordedText("an int >= 2", Phrase(listed, ""))
+        return WordedText("an int >= 2", Phrase(f"{listed}, or None", ", or 0 for no folds"))
 
     def allows(self, value: Any) -> bool:
         if value is None:

@@ -125,6 +125,9 @@ class TreeOptions:
         if self.certificate in ("training", "prior"):
             must = "auto, held-out or folds for a target of numbers"
             raise invalid("certificate", "", must, self.certificate)
+        if self.pruning not in _PRUNING_NUMBERS:
+            must = "bound, cost-complexity or none for a target of numbers"
+            raise invalid("pruning", "", must, self.pruning)
         names = ("size", "max_leaves", "max_depth", "certificate", "tolerance")
         parameters = RegressionParameters(
             **{name: vars(self)[name] for name in names},
@@ -145,6 +148,7 @@ class TreeOptions:
 
 
 _NUMBERS_ONLY = ("tolerance",)
+_PRUNING_NUMBERS = ("bound", "cost-complexity", "none")
 _FOR_NUMBERS = (
     "pruning",
     "size",

@@ -88,13 +88,36 @@ def test_a_stream_gives_the_tree_of_memory(table, capsys, monkeypatch, target, t
     assert "The target column 'town' holds '" in line
 
 
+@pytest.mark.parametrize("form", ["csv", "floats.csv", "parquet", "floats.parquet"])
+@pytest.mark.parametrize("batch_rows", [90, 10**6])
+def test_many_whole_numbers_are_recognised_in_a_stream(
+    table, capsys, monkeypatch, tmp_path, form, batch_rows
+):
+    monkeypatch.setattr("treebound.data.files.BATCH_ROWS", batch_rows)
+    frame = table[1][["area", "town", "count", "rooms"]]
+    if form.startswith("floats"):
+        frame = frame.astype({"count": float, "rooms": float})  # a text 312.0
+    path = tmp_path / f"t.{form}"
+    frame.to_csv(path, index=False) if form.endswith("csv") else frame.to_parquet(path)
+    argv = ("fit", path, "--stream", "--target", "count", "--ignore", "rooms")
+    code, out, err = run(capsys, *argv, "--tolerance", "20")
+    assert code == 0, err
+    reg = tb.BoundTreeRegressor(certificate=None).fit(frame[["area", "town"]], frame["count"])
+    assert out.strip() == reg.to_text().strip()
+    assert "--search is not offered for a target" in refused(capsys, *argv, "--search", "wide")
+    few = ("fit", path, "--stream", "--target", "rooms", "--ignore", "count")
+    assert "misclassified" in run(capsys, *few)[2]
+    assert "--tolerance needs a target of numbers" in refused(capsys, *few, "--tolerance", "1")
+    assert "misclassified" in run(capsys, *argv, "--task", "classify", "--max-leaves", "2")[2]
+
+
 @pytest.mark.parametrize("target", ["price", "count"])
 def test_the_decimal_mark_is_that_of_the_target_too(table, capsys, tmp_path, target):
     frame = table[1].astype({"count": float})[["area", "town", target]]  # a count is 312,0
     path, model = tmp_path / "comma.csv", tmp_path / "model.json"
     frame.to_csv(path, index=False, sep=";", decimal=",")
     reg = tb.BoundTreeRegressor().fit(frame[["area", "town"]], frame[target])
-    for options in ((), ("--task", "regress"), ("--stream", "--task", "regress")):
+    for options in ((), ("--task", "regress"), ("--stream",)):
         code, out, err = run(capsys, "fit", path, "--target", target, "--decimal", ",", *options)
         assert code == 0, err
         assert out.strip() == reg.to_text().strip()

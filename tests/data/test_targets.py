@@ -142,8 +142,10 @@ def test_a_quantity_is_refused_as_classes_and_its_texts_are_not(dtype):
 @pytest.mark.parametrize("rows", [600, 80_000])
 def test_a_quantity_is_refused_in_streams_and_databases(rows):
     frame = pl.DataFrame({"x": np.arange(rows) * 1.0, "y": np.arange(rows)})
-    with pytest.raises(ValueError, match="different numbers"):
-        tb.BoundTreeClassifier().fit(frame.lazy(), "y")
+    for dtype in (pl.Int64, pl.Float64):
+        lazy = frame.lazy().with_columns(pl.col("y").cast(dtype))
+        with pytest.raises(ValueError, match=r"different numbers.*BoundTreeRegressor"):
+            tb.BoundTreeClassifier().fit(lazy, "y")
     duckdb = pytest.importorskip("duckdb")
     relation = duckdb.sql("SELECT * FROM frame")
     with pytest.raises(ValueError, match=f"{rows:,} different numbers in {rows:,} rows"):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from treebound.model.regression_parameters import RegressionParameters
 
 Task = Literal["classify", "regress"]
+AS_CLASSES = "Hint: --task classify makes classes of the numbers."
 # A target with more distinct numbers, and more than the square root of the rows, is no class.
 _MAX_CLASSES = 100
 _MANY_ROWS = 10**9  # more numbers than the root of these are no classes of any table

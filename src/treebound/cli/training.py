@@ -279,7 +279,6 @@ class Training:
 
     def _in_batches(self, parameters: FitParameters) -> Model | RegressionModel:
         from treebound.cli import numbers
-        from treebound.data.files import Source
         from treebound.estimators.not_in_memory import fit_elsewhere
         from treebound.estimators.progress import Watch
 
@@ -291,15 +290,19 @@ class Training:
         with self._progress() as show:
             schema = self.options.checked_schema(self.target)
             paths, target = [str(path) for path in self.paths], schema.target
-            source = Source(paths, schema)
-            if target is None:
-                raise no_target(source.columns)
-            if not numbers.is_number_stream(source, self.options.task):
-                self._check_classes()
-                return fit_elsewhere(parameters, source, target, watch=Watch(show))
-            assert self.for_numbers is not None
             number_source = numbers.NumberSource(paths, schema)
-            return numbers.fit_number_stream(self.for_numbers(), number_source, Watch(show))
+            if target is None:
+                raise no_target(number_source.columns)
+            if self.options.task != "regress":
+                source = numbers.LabelSource(paths, schema, self._check_classes)
+                with suppress(numbers.NumberTarget):
+                    return fit_elsewhere(parameters, source, target, watch=Watch(show))
+            assert self.for_numbers is not None
+            for_numbers = self.for_numbers()
+            if self.options.task is None and not self.quiet:
+                words = f"target {target!r} with numbers: a regression tree. {numbers.AS_CLASSES}"
+                print_message(f"{self.paths[0]}: {words}")
+            return numbers.fit_number_stream(for_numbers, number_source, Watch(show))
 
     @contextmanager
     def _progress(self) -> Iterator[Report]:
@@ -380,7 +383,7 @@ class Training:
             X, y, weights, column_parameters(parameters), groups
         )
         words = numbers.described(target, sample.y)
-        hint = "" if self.options.task else " Hint: --task classify makes classes of the numbers."
+        hint = "" if self.options.task else f" {numbers.AS_CLASSES}"
         self._describe(table, sample.n_rows, len(sample.columns), f"{words}.{hint}")
         if not self.quiet:
             for line in brief_lines([*numbers.target_findings(sample, target), *of_columns]):

@@ -134,7 +134,7 @@ def _evaluate_numbers(
     errors = np.abs(model.predict(table, n_jobs=-1) - y)
     baseline = np.abs(float(model.tree.mean[0]) - y)
     spread = float(((y - y.mean()) ** 2).sum())
-    figures = {
+    figures: dict[str, Any] = {
         "rows": len(y),
         "rmse": float(np.sqrt((errors**2).mean())),
         "mae": float(errors.mean()),

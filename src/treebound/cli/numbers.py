@@ -74,14 +74,14 @@ def is_number_relation(relation: Any, schema: Schema, task: Task | None) -> bool
     return _is_quantity(fractions > 0, n_values, n_rows)
 
 
-class NumberTarget(Exception):
+class NumericLabels(Exception):
     """The target of a table that is read in batches is numbers and not classes."""
 
 
 class LabelSource(Source):
     """A table that is read in batches, with a target of classes unless its values are numbers.
 
-    The first reading raises a :class:`NumberTarget` by the rule of :func:`is_number_target`, at the
+    The first reading raises :class:`NumericLabels` by the rule of :func:`is_number_target`, at the
     first number with a fraction or when the distinct numbers are known. Otherwise it calls
     ``on_classes``.
     """
@@ -104,11 +104,11 @@ class LabelSource(Source):
                     values.update(numbers)
                     n_rows += len(batch)
                     if _is_quantity(_has_fraction(numbers), len(values), _MANY_ROWS):
-                        raise NumberTarget
+                        raise NumericLabels
             yield batch
         if not self._settled:
             if _is_quantity(False, len(values), n_rows):
-                raise NumberTarget
+                raise NumericLabels
             self._settle()
 
     def _settle(self) -> None:

@@ -295,7 +295,7 @@ class Training:
                 raise no_target(number_source.columns)
             if self.options.task != "regress":
                 source = numbers.LabelSource(paths, schema, self._check_classes)
-                with suppress(numbers.NumberTarget):
+                with suppress(numbers.NumericLabels):
                     return fit_elsewhere(parameters, source, target, watch=Watch(show))
             assert self.for_numbers is not None
             for_numbers = self.for_numbers()

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treebound._utils.extras import require
+from treebound._utils.quantities import quantity
 from treebound.model import Model
 from treebound.model.methods import as_model
 from treebound.pruning import PruningPath, WeightChoice
@@ -84,7 +85,7 @@ class PruningPathDisplay:
             ax.tick_params(labelbottom=False)
         score, errors, leaves = (float(values[path.chosen]) for values in curves.values())
         unit = path.counted.removesuffix("s") if errors == 1 else path.counted
-        words = f"{counted(leaves, 'leaf')}, {count(errors)} {unit}, score {score:.4g}"
+        words = f"{counted(leaves, 'leaf')}, {count(errors)} {unit}, score {quantity(score)}"
         axes[0].set_title(f"chosen: step {path.chosen}, {words}", fontsize="medium")
         return self
 

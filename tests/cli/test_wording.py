@@ -12,6 +12,7 @@ import pytest
 from commands import refused, run
 
 import treebound as tb
+from treebound.data.schema import has_decimal_comma
 from treebound.edit.page import EditorPage
 from treebound.model.summary import headline
 
@@ -151,3 +152,42 @@ def test_an_invalid_parameter_has_the_words_of_the_library() -> None:
         tb.BoundTreeRegressor(max_leaves=0).fit(X, y)
     with pytest.raises(ValueError, match=r"or a list of folds, or None\. Got 1"):
         tb.BoundTreeRegressor(cv=1).fit(X, y)
+
+
+def test_a_decimal_comma_names_its_option(tmp_path, capsys) -> None:
+    rng = np.random.default_rng(5)
+    amount = rng.uniform(100, 2000, 200).round(2)
+    frame = pd.DataFrame({"amount": amount, "term": 12 * (1 + np.arange(200) % 4)})
+    frame["outcome"] = np.where(amount > 900, "default", "repaid")
+    table, model = tmp_path / "loans.csv", tmp_path / "loans.json"
+    frame.to_csv(table, index=False, sep=";", decimal=",")
+    fit = ["fit", table, "--target", "outcome", "-o", model]
+    _, out, _ = run(capsys, "check", table, "--target", "outcome")
+    assert "\n    Use --decimal , to read it as numbers.\n" in out
+    _, _, err = run(capsys, *fit)
+    assert "Hint: use --decimal , to read it as numbers." in err
+    _, _, err = run(capsys, *fit, "--decimal", ",")
+    assert "--decimal" not in err
+    for command in ("predict", "explain", "evaluate"):
+        line = refused(capsys, command, model, table)
+        assert line.endswith("is not a number. Hint: use --decimal , for a decimal comma.")
+        assert run(capsys, command, model, table, "--decimal", ",")[0] == 0
+    # the option is for files of text, and the library has no option
+    texts = frame.assign(amount=[f"{value:.2f}".replace(".", ",") for value in amount])
+    texts.to_parquet(tmp_path / "loans.parquet")
+    _, out, _ = run(capsys, "check", tmp_path / "loans.parquet", "--target", "outcome")
+    assert "\n    Convert it to numbers.\n" in out
+    assert "convert it to numbers" in [
+        finding.remedy for finding in tb.check(texts, frame.outcome).findings
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("1004,54", True), (" -3,5 ", True), (",5", True), ("1,234,5", False), ("1.004,54", False),
+        ("3,", False), ("a,5", False), ("3.5", False), (3.5, False), (None, False),
+    ],
+)  # fmt: skip
+def test_a_number_with_a_decimal_comma_is_recognised(value, expected) -> None:
+    assert has_decimal_comma(value) is expected

@@ -171,7 +171,7 @@ class OneOf:
 
 
 def _or_none(words: str, optional: bool) -> str:
-    """Return the words of a constraint; an option of the command line is left out instead."""
+    """Return the words of a constraint; the command line has no word for None."""
     return WordedText(words, Phrase(" or None", "")) if optional else words
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treebound._utils.progress import Report
-from treebound.cli.app import command
+from treebound.cli.app import command, for_command_line
 from treebound.cli.options import (
     Data,
     Json,
@@ -160,7 +160,9 @@ def check(
             "classes": {str(label): count for label, count in report.classes.items()},
             "columns": report.columns,
             "ignored": list(table.schema.ignored),
-            "findings": [{**asdict(one), "remedy": remedy(one)} for one in report.findings],
+            "findings": [
+                {**asdict(one), "remedy": remedy(one, table.from_text)} for one in report.findings
+            ],
         }
         print_json(document)
         return
@@ -173,14 +175,15 @@ def check(
     print_result("\n".join(aligned([HEADINGS, *rows])))
     print_result("" if report.findings else "\nNothing looks suspicious.")
     for finding in report.findings:
-        print_result(finding.in_lines(remedy(finding)))
+        print_result(finding.in_lines(remedy(finding, table.from_text)))
 
 
-def remedy(finding: Finding) -> str:
-    """Return the remedy for a finding, with its option."""
+def remedy(finding: Finding, from_text: bool = True) -> str:
+    """Return the remedy for a finding, with its option; some need a table of text."""
     name = finding.column or ""
     quoted = name if name.replace("_", "").isalnum() else f'"{name}"'
-    words = finding.remedy.replace(
+    words = for_command_line(finding.remedy) if from_text else finding.remedy
+    words = words.replace(
         "give fit the same group for all copies of a row", "use --groups with a column of cases"
     )
     if words.endswith(", and give it as groups if its rows belong together"):
@@ -198,11 +201,12 @@ def remedy(finding: Finding) -> str:
     return words
 
 
-def brief_lines(suspicious: Sequence[Finding]) -> Iterator[str]:
+def brief_lines(suspicious: Sequence[Finding], from_text: bool) -> Iterator[str]:
     """The first few findings in a line each, and how many more there are."""
     serious = [finding for finding in suspicious if not finding.note]
     for finding in serious[:_BRIEF]:
-        yield f"Warning: {finding.subject} {finding.problem}. Hint: {remedy(finding)}."
+        words = remedy(finding, from_text)
+        yield f"Warning: {finding.subject} {finding.problem}. Hint: {words}."
     if len(serious) > _BRIEF:
         yield f"Warning: {len(serious) - _BRIEF} more. Hint: 'treebound check' lists them."
 
@@ -344,7 +348,8 @@ class Training:
         words = f"target {target!r} with {classes}."
         self._describe(table, sample.n_rows, len(sample.columns), words)
         if not self.quiet:
-            for line in brief_lines([*target_findings(sample, target), *findings(sample)]):
+            suspicious = [*target_findings(sample, target), *findings(sample)]
+            for line in brief_lines(suspicious, table.from_text):
                 print_message(line)
         with (
             progress(f"fitting {sample.n_rows:,} rows", self.quiet) as show,
@@ -386,7 +391,8 @@ class Training:
         hint = "" if self.options.task else f" {numbers.AS_CLASSES}"
         self._describe(table, sample.n_rows, len(sample.columns), f"{words}.{hint}")
         if not self.quiet:
-            for line in brief_lines([*numbers.target_findings(sample, target), *of_columns]):
+            suspicious = [*numbers.target_findings(sample, target), *of_columns]
+            for line in brief_lines(suspicious, table.from_text):
                 print_message(line)
         with progress(f"fitting {sample.n_rows:,} rows", self.quiet):
             model = numbers.fit_read_numbers(parameters, rows, sample, target)

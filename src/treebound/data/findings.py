@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.validation import Part, Phrase, Setting, WordedText
 from treebound.data.columns import Column
 from treebound.data.row_hashes import RowSketch, row_hashes
 from treebound.data.sample import Sample
+from treebound.data.schema import has_decimal_comma
 
 _FEW_ROWS = 20  # with fewer, nothing is suspicious
 _PROBE = 64  # rows checked first
@@ -459,6 +461,10 @@ def _text_finding(column: Column, texts: list[str], absent: list[str]) -> Findin
         if finding is not None:
             return finding
     problem, remedy = "holds numbers written as text, such as ", "convert it to numbers"
+    commas = [text for text in texts if has_decimal_comma(text)]
+    # 1,234 may be one thousand, but only a decimal comma has other numbers of digits after it
+    if len(commas) >= 0.9 * len(texts) and any(len(text.split(",")[1]) != 3 for text in commas):
+        return Finding(name, f"{problem}{commas[0]!r}", _read_commas(absent))
     example, unparsed = most(_WRITTEN), absent
     if not example:
         # A few plain numbers as text are probably meant as names, if nothing is missing among them.
@@ -474,6 +480,19 @@ def _text_finding(column: Column, texts: list[str], absent: list[str]) -> Findin
         example += f", and besides {', '.join(map(repr, unparsed[:3]))}"
         remedy += f", and {', '.join(map(repr, unparsed[:3]))} to missing values"
     return Finding(name, problem + example, remedy)
+
+
+def _read_commas(absent: list[str]) -> str:
+    """Return the remedy for numbers with a decimal comma; some texts are missing values."""
+    parts: list[Part] = [
+        Phrase("", "use "),
+        Setting("decimal", ",", python="convert it", of="fit"),
+        Phrase(" to numbers", " to read it as numbers"),
+    ]
+    if absent:
+        gone = ", ".join(map(repr, absent[:3]))
+        parts += [Phrase(", and", ", and convert"), f" {gone} to missing values"]
+    return WordedText(*parts)
 
 
 def _free_text(name: str, texts: Sequence[str]) -> Finding | None:

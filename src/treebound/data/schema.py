@@ -17,6 +17,7 @@ from treebound._utils.validation import Setting
 from treebound.data.columns import Column, Kind
 
 SEPARATOR = Setting("separator", python="[read] separator in the schema")
+DECIMAL_COMMA = Setting("decimal", ",", python='[read] decimal = "," in the schema')
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
 _KINDS = ("real", "ordinal", "nominal", "ignore")
 # A larger file is no description of columns; parsing it could exhaust the memory.
@@ -237,6 +238,14 @@ def lines_of(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list
         ).rstrip()
         for row in rows
     ]
+
+
+def has_decimal_comma(value: Any) -> bool:
+    """Return True if a value is the text of a number with a decimal comma."""
+    if not isinstance(value, str) or value.count(",") != 1:
+        return False
+    whole, _, fraction = value.strip().lstrip("+-").partition(",")
+    return fraction.isdecimal() and (whole.isdecimal() or not whole)
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema:

@@ -19,7 +19,7 @@ from treebound.data.columns import Column
 from treebound.data.raw import MISSING, RawColumn, coded_column, column_of, some_names
 from treebound.data.raw import UNKNOWN as _STRANGE
 from treebound.data.raw import is_missing as no_value
-from treebound.data.schema import Schema
+from treebound.data.schema import DECIMAL_COMMA, Schema, has_decimal_comma
 from treebound.data.targets import Labels, as_objects, used_labels
 
 # Columns so short that Python takes no longer than Arrow.
@@ -160,9 +160,13 @@ def numbers(values: Values, name: str, schema: Schema, first_row: int = 1) -> ND
         try:
             floats[at] = np.nan if _gone(value, markers) else _number(value, schema.layout.decimal)
         except (TypeError, ValueError):
+            place = f"Column {name!r}, row {first_row + _first(codes, at):,}"
+            beginning = f"{place}: {value!r} is not a number. Hint: "
+            if schema.layout.decimal == "." and has_decimal_comma(value):
+                raise WordedError(beginning, "use ", DECIMAL_COMMA, " for a decimal comma.") from None
             raise WordedError(
-                f"Column {name!r}, row {first_row + _first(codes, at):,}: {value!r} is not a "
-                "number. Hint: declare the column as nominal (",
+                beginning,
+                "declare the column as nominal (",
                 Setting("nominal", python="its kind in the schema"),
                 "), or the text as missing (",
                 Setting("missing", python="'missing' in the schema"),

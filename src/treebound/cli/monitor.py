@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from treebound._utils.validation import WordedError, parts_of
 from treebound.cli.app import command
 from treebound.cli.options import Data, FileOptions, Model, Target
 from treebound.cli.output import check_output, print_result
@@ -82,19 +83,22 @@ def _fresh(model: FittedModel | RegressionModel, alpha: float) -> Monitor:
     if not isinstance(model, RegressionModel) and model.abstention is not None:
         return model.abstention.monitor(alpha)
     if model.certificate is None:
-        raise ValueError(f"The model has no certificate to watch. {model.certificate_reason}")
+        reason = parts_of(model.certificate_reason)
+        raise WordedError("The model has no certificate to watch. ", *reason)
     return model.certificate.monitor(alpha)
 
 
 def _no_alarm(watched: Monitor) -> str:
+    from treebound._utils.quantities import quantity
     from treebound.certificate.certificate import bound_percent
 
     first = watched.streams[0]
     rows = "rows" if watched.abstains is None else "predicted rows"
     wrong = "is misclassified" if first.events == 1 else "are misclassified"
     if watched.tolerance is not None:
+        most = quantity(watched.tolerance, upwards=True)
         verb = "is" if first.events == 1 else "are"
-        wrong = f"{verb} predicted with an error of more than {watched.tolerance:g}"
+        wrong = f"{verb} predicted with an error of more than {most}"
     return (
         f"No alarm: {first.events:,} of {first.seen:,} {rows} {wrong}; certified: at "
         f"most {bound_percent(first.bound)}."

@@ -348,7 +348,7 @@ def test_test_rows_are_shown_and_recorded(case) -> None:
     editor = reg.edit(training, numbers, test=(X, y))
     lines = {name: now for name, _, now in editor.figures.lines(editor.figures_before)}
     error = np.sqrt(((reg.predict(X) - y) ** 2).mean())
-    assert lines["test RMSE"] == f"{error:.4g}"
+    assert lines["test RMSE"] == f"{error:,.0f}"
     with pytest.raises(ValueError, match="used"):
         editor.done().certify(X, y)
     with pytest.raises(ValueError, match="must not be rows that the tree was fitted on"):
@@ -492,3 +492,29 @@ def test_values_and_figures_follow_from_the_rows_after_any_steps(seed: int) -> N
     again = parse_regression(regression_text(done.model_))
     assert (again.predict(X) == done.predict(X)).all()
     assert not editor.edits or Editor(again, X, y, sample_weight=weight).tree.n_leaves >= 1
+
+
+def test_the_chosen_leaf_size_and_shrinkage_are_kept_after_an_edit(tmp_path) -> None:
+    """Later edits grow the same trees, and the parameters stay those of the user."""
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.normal(size=600), rng.integers(0, 6, 600)])
+    y = (X[:, 0] > 0) * 2.0 + X[:, 1] * 0.4 + rng.normal(size=600) * 0.6
+    weight = np.random.default_rng(0).integers(0, 4, 600) * 1.0
+    regressor = tb.BoundTreeRegressor().fit(X, y, weight)
+    assert regressor.model_.options.min_samples_leaf > 1
+
+    def grown(estimator):
+        editor = estimator.edit(X, y, sample_weight=weight)
+        editor.collapse("")
+        editor.grow("", max_leaves=500)
+        return editor
+
+    once = grown(regressor)
+    edited = once.done()
+    edited.save(tmp_path / "edited.json")
+    loaded = tb.BoundTreeRegressor.load(tmp_path / "edited.json")
+    for estimator in (edited, loaded):
+        assert estimator.get_params() == regressor.get_params()
+        again = grown(estimator)
+        assert again.tree.n_leaves == once.tree.n_leaves == regressor.grown_tree_.n_leaves
+        np.testing.assert_array_equal(again.tree.value, once.tree.value)

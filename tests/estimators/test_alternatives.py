@@ -126,6 +126,15 @@ def test_without_a_column():
         clf.alternatives(X, y, without="town")
 
 
+@pytest.mark.parametrize("size", ["small", "accurate", "readable"])
+def test_without_a_column_with_a_size(size):
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X = X.iloc[:, :5]
+    clf = tb.BoundTreeClassifier(size=size).fit(X, y)
+    trees = clf.alternatives(X, y, without="mean area")
+    assert X.columns.get_loc("mean area") not in columns_of(trees[1].tree)
+
+
 def test_other_rows_and_other_pruners_are_refused():
     X, y = load_breast_cancer(return_X_y=True)
     clf = tb.BoundTreeClassifier(max_leaves=3).fit(X, y)

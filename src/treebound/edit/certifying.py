@@ -24,7 +24,6 @@ from treebound.edit.kind import AnyModel, AnyTree
 from treebound.edit.rows import EditedRows
 from treebound.model import Model, RegressionModel
 from treebound.model.model import row_counts
-from treebound.model.number_evidence import NumberEvidence
 from treebound.tree import Tree
 from treebound.tree.regression import RegressionTree
 
@@ -179,19 +178,8 @@ class NumberCertifier(BaseCertifier[RegressionModel, RegressionTree]):
         return start.with_tree(start.tree, evidence=replace(start.evidence, calibration=None))
 
     def model(self, tree: RegressionTree) -> RegressionModel:
-        """Return the model of a tree while it is edited: without calibration rows.
-
-        The leaf size and the shrinkage that folds chose become parameters, so that later edits
-        use them too.
-        """
-        start = self._start
-        parameters = {
-            **start.provenance.parameters,
-            "min_samples_leaf": start.options.min_samples_leaf,
-            "smoothing": start.shrinkage.parameter,
-        }
-        provenance = replace(start.provenance, parameters=parameters)
-        return start.with_tree(tree, provenance=provenance)
+        """Return the model of a tree while it is edited: without calibration rows."""
+        return self._start.with_tree(tree)
 
     def _calibrated(self, tree: RegressionTree) -> RegressionModel:
         """Return the model of a tree with the certificate from the calibration rows."""
@@ -200,5 +188,5 @@ class NumberCertifier(BaseCertifier[RegressionModel, RegressionTree]):
         assert rows is not None
         nodes = tree.apply(rows.X).astype(np.int32)
         calibration = replace(fitted, y=rows.y, nodes=nodes)
-        evidence = NumberEvidence(self._start.evidence.delta, calibration)
-        return replace(self.model(tree), evidence=evidence)
+        model = self.model(tree)
+        return replace(model, evidence=replace(model.evidence, calibration=calibration))

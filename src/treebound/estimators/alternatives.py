@@ -211,7 +211,11 @@ def _without(
     names = [column.name for column in sample.columns]
     if name not in names:
         raise invalid("without", "alternatives", f"a column: one of {names!r:.200}", name)
-    alone = copy(parameters).set_params(certificate="training", cv=None, search=model.search)
+    # other sizes are chosen by folds, which would be fitted for each of the folds below
+    size = parameters.size if parameters.size == "readable" else None
+    alone = copy(parameters).set_params(
+        certificate="training", cv=None, search=model.search, size=size
+    )
     blank = _blanked(sample, names.index(name))
     tree = fit_sample(alone, blank).tree
     tree = replace(tree, columns=model.tree.columns)

@@ -136,6 +136,7 @@ class RegressionDocument(Object):
     edits: tuple[EditDocument, ...] = ()
     swapped: tuple[int, ...] = ()
     pruning: RegressionPathDocument | None = None
+    choice: NumberChoiceDocument | None = None
     estimate: NumberEstimateDocument | None = None
     sizes: list[tuple[Whole, Weight, Finite]] = field(default_factory=list)
     residuals: list[Weight] = field(default_factory=list)

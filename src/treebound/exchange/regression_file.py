@@ -64,7 +64,7 @@ def regression_text(
     """Return a regression model as JSON text; equal models give equal texts."""
     if not pruning_path and model.pruning is not None:
         # calibration rows end at nodes of the grown tree
-        evidence = replace(model.evidence, calibration=None)
+        evidence = replace(model.evidence, calibration=None, choice=model.choice)
         model = replace(model, pruning=None, step=None, evidence=evidence)
     record = model.provenance.row_record if row_record else None
     return encoded(_document(model, record))
@@ -83,6 +83,7 @@ def parse_regression(text: str | bytes) -> RegressionModel:
     parameters = (
         read_parameters(stored, RegressionParameters, checked_parameters) if stored else None
     )
+    choice = optional(_choice, document.choice)
     residuals = np.array(document.residuals, dtype=np.float64)
     if (np.diff(residuals) < 0.0).any():
         raise FormatError("residuals", "must not decrease")
@@ -92,7 +93,9 @@ def parse_regression(text: str | bytes) -> RegressionModel:
         tree,
         pruning=pruning,
         step=None if document.pruning is None else document.pruning.step,
-        options=GrowOptions() if parameters is None else _options(parameters, pruning),
+        options=GrowOptions()
+        if parameters is None
+        else _options(parameters, choice if pruning is None else pruning.choice),
         reading=ReadingOptions(document.handle_unknown, document.named, document.target),
         provenance=read_provenance(document, optional(parameter_values, parameters)),
         swapped=inner_nodes(document.swapped, tree),
@@ -103,16 +106,17 @@ def parse_regression(text: str | bytes) -> RegressionModel:
             tuple(NumberSizeEstimate(*size) for size in document.sizes),
             residuals,
             np.array(document.validated, dtype=np.float64).reshape(-1, 2),
+            choice,
         ),
         clip=document.clip,
     )
 
 
-def _options(parameters: RegressionParameters, pruning: Any) -> GrowOptions:
+def _options(parameters: RegressionParameters, choice: NumberChoice | None) -> GrowOptions:
     """Return the options of growing, with the leaf size that was chosen."""
     options, size = checked_parameters(parameters)[1], parameters.min_samples_leaf
-    if pruning is not None and pruning.choice is not None:
-        size = pruning.choice.min_samples_leaf
+    if choice is not None:
+        size = choice.min_samples_leaf
     return replace(options, min_samples_leaf=DEFAULT_LEAF_SIZE if size == "auto" else int(size))
 
 
@@ -132,6 +136,7 @@ def _document(model: RegressionModel, record: RowRecord | None) -> numbers.Regre
         edits=edit_documents(model.provenance.edits),
         swapped=model.swapped,
         pruning=_path_document(model, listing),
+        choice=optional(_choice_document, evidence.choice),
         estimate=optional(_estimate_document, evidence.estimate),
         sizes=[(size.leaves, size.rmse, size.difference) for size in evidence.sizes],
         residuals=evidence.residuals.tolist(),

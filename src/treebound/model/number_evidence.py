@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.model.number_estimate import NumberEstimate, scaled_residuals, some_predictions
+from treebound.pruning.number_choice import NumberChoice
 from treebound.pruning.number_pruner import NumberFit
 
 Floats = NDArray[np.float64]
@@ -81,6 +82,8 @@ class NumberEvidence:
     validated : ndarray of float64, shape (n, 2)
         Prediction and number of some validation rows, for a plot of residuals; as empty as
         ``residuals``.
+    choice : NumberChoice or None
+        How leaf size and shrinkage were chosen, for a tree without the path that has it.
     """
 
     delta: float = 0.05
@@ -89,6 +92,7 @@ class NumberEvidence:
     sizes: tuple[NumberSizeEstimate, ...] = ()
     residuals: Floats = field(default_factory=lambda: np.empty(0))
     validated: Floats = field(default_factory=lambda: np.empty((0, 2)))
+    choice: NumberChoice | None = None
 
     @classmethod
     def of_fit(cls, fit: NumberFit, delta: float) -> NumberEvidence:

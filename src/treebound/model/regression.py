@@ -9,7 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.validation import Number, check, invalid
+from treebound._utils.quantities import quantity
+from treebound._utils.validation import Number, Phrase, Setting, WordedText, check, invalid
 from treebound.certificate.number_certificate import NumberCertificate, certify_numbers
 from treebound.certificate.row_record import RowRecord
 from treebound.data import read_matrix
@@ -29,6 +30,7 @@ from treebound.tree.leaf_values import DEFAULT_SHRINKAGE, Shrinkage, with_shrunk
 from treebound.tree.regression import RegressionTree, importances
 
 Floats = NDArray[np.float64]
+_CERTIFY = Phrase("call certify with rows", "give 'treebound certify' labelled rows")
 
 
 def default_tolerance(tree: RegressionTree) -> float:
@@ -41,7 +43,8 @@ def check_in_range(numbers: Floats, y_range: tuple[float, float]) -> None:
     outside = (numbers < y_range[0]) | (numbers > y_range[1])
     if outside.any():
         row = int(outside.argmax())
-        must = f"a range that contains all numbers of y, {numbers[row]:g} in row {row:,} too"
+        outlier = f"{quantity(numbers[row], 6)} in row {row:,}"
+        must = f"a range that contains all numbers of y, {outlier} too"
         raise invalid("y_range", "", must, tuple(y_range))
 
 
@@ -67,10 +70,15 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
     clip: tuple[float, float] | None = None
 
     @property
+    def choice(self) -> NumberChoice | None:
+        """How leaf size and shrinkage were chosen; None if they were given."""
+        return self.evidence.choice if self.pruning is None else self.pruning.choice
+
+    @property
     def shrinkage(self) -> Shrinkage:
         """How strongly the values of nodes are shrunk."""
-        if self.pruning is not None and self.pruning.choice is not None:
-            return self.pruning.choice.shrinkage
+        if self.choice is not None:
+            return self.choice.shrinkage
         smoothing = self.provenance.parameters.get("smoothing")
         return DEFAULT_SHRINKAGE if smoothing == "auto" else Shrinkage.of(smoothing)
 
@@ -192,13 +200,20 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
             return None
         draw = self.provenance.draw
         if self.provenance.edits and draw is not None and draw.calibration is not None:
-            return (
+            return WordedText(
                 "The tree was edited, and figures of the calibration rows may have been seen "
-                "before. Hint: call certify with rows that were not used for fitting."
+                "before. Hint: ",
+                _CERTIFY,
+                " that were not used for fitting.",
             )
-        return (
-            "There are no calibration rows. Hint: fit with certificate='held-out' or 'folds', or "
-            "call certify with rows that were not used for fitting."
+        return WordedText(
+            "There are no calibration rows. Hint: fit with ",
+            Setting("certificate", "held-out", of="fit"),
+            " or ",
+            Setting("certificate", "folds", python="'folds'", of="fit"),
+            ", or ",
+            _CERTIFY,
+            " that were not used for fitting.",
         )
 
     def certify(
@@ -252,7 +267,7 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
 
     def with_tree(self, tree: RegressionTree, **changes: Any) -> Self:
         """Return the model with another tree: without the path and evidence of the fitted one."""
-        evidence = NumberEvidence(self.evidence.delta)
+        evidence = NumberEvidence(self.evidence.delta, choice=self.choice)
         return replace(
             self, **{"tree": tree, "pruning": None, "step": None, "evidence": evidence, **changes}
         )
@@ -315,9 +330,9 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         if self.estimate is not None:
             lines.append(str(self.estimate))
         elif self.size_estimate is not None:
-            lines.append(f"Estimated RMSE {self.size_estimate.rmse:.4g}.")
+            lines.append(f"Estimated RMSE {quantity(self.size_estimate.rmse)}.")
         else:
-            baseline = f"baseline RMSE {float(tree.deviation[0]):.4g}, always the mean"
+            baseline = f"baseline RMSE {quantity(tree.deviation[0])}, always the mean"
             lines.append(f"No estimate: {self.no_estimate} ({baseline}).")
         if self.certificate is not None:
             lines.append(str(self.certificate))
@@ -326,8 +341,8 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         lines.append(f"{size}, depth {tree.depth}, {count(int(tree.rows[0]), 'training row')}.")
         choice = None if self.pruning is None else self.pruning.choice
         if self.evidence.sizes and self.step is None:
-            sizes = ", ".join(f"{size.leaves:,}: {size.rmse:.4g}" for size in self.evidence.sizes)
-            lines.append(f"RMSE by number of leaves: {sizes}.")
+            sizes = [f"{size.leaves:,}: {quantity(size.rmse)}" for size in self.evidence.sizes]
+            lines.append(f"RMSE by number of leaves: {'; '.join(sizes)}.")
         if choice is not None and choice.rule is not None and self.step is None:
             lines.append(
                 "These errors chose the size, leaves of at least "
@@ -335,6 +350,6 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
                 "they are a little too small."
             )
         if self.clip is not None:
-            low, high = self.clip
-            lines.append(f"Training values were clipped to {low:.4g} to {high:.4g}.")
+            low, high = map(quantity, self.clip)
+            lines.append(f"Training values were clipped to {low} to {high}.")
         return "\n".join(lines)

@@ -53,13 +53,6 @@ class Shrinkage:
             raise invalid("smoothing", owner, must, smoothing)
         return cls(kind, float(strength))
 
-    @property
-    def parameter(self) -> float | tuple[str, float] | None:
-        """The value of the parameter ``smoothing`` that means the same."""
-        if self.strength == 0.0:
-            return None
-        return self.strength if self.kind == "rows" else (self.kind, self.strength)
-
     def __str__(self) -> str:
         if self.strength == 0.0:
             return "none"

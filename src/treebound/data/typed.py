@@ -163,7 +163,9 @@ def numbers(values: Values, name: str, schema: Schema, first_row: int = 1) -> ND
             place = f"Column {name!r}, row {first_row + _first(codes, at):,}"
             beginning = f"{place}: {value!r} is not a number. Hint: "
             if schema.layout.decimal == "." and has_decimal_comma(value):
-                raise WordedError(beginning, "use ", DECIMAL_COMMA, " for a decimal comma.") from None
+                raise WordedError(
+                    beginning, "use ", DECIMAL_COMMA, " for a decimal comma."
+                ) from None
             raise WordedError(
                 beginning,
                 "declare the column as nominal (",

@@ -224,8 +224,8 @@ class Rules(tuple[AnyRule, ...]):
     """The rules of a tree, in the order of its leaves; exactly one matches each row.
 
     As text (``str``), a rule is ``if CONDITIONS then LABEL  # rows, probability, counts``, or
-    ``if CONDITIONS then VALUE  # rows`` for a regression tree.
-    A condition is one of
+    ``if CONDITIONS then VALUE  # rows`` for a regression tree, with a rounded value; the attribute
+    ``value`` and ``to_frame()`` have all digits. A condition is one of
 
     ======================================  =====================================================
     ``name <= 1.5``, ``name > 1.5``         a bound on a real column, written exactly

@@ -88,11 +88,6 @@ def test_shrunk_values_of_a_monotone_tree_are_in_order():
             )
 
 
-@pytest.mark.parametrize("smoothing", [None, 2.0, ("F", 4.0)])
-def test_the_parameter_is_read_and_written(smoothing):
-    assert Shrinkage.of(smoothing).parameter == smoothing
-
-
 @pytest.mark.parametrize("smoothing", ["shrinkage", 0.0, -1.0, ("G", 2.0), ("F", 0.0), True])
 def test_another_parameter_is_refused(smoothing):
     with pytest.raises(ValueError, match="'smoothing'"):

@@ -21,6 +21,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
+from treebound._utils.validation import Phrase, WordedError
 from treebound.data.raw import no_duplicates
 from treebound.data.schema import Schema
 from treebound.data.text import arrow_buffer, sliced, text_tables
@@ -44,6 +45,7 @@ _REFUSED = {
     "zstd": "is compressed with zstd. Hint: unpack it, or compress it with gzip",
     "xz": "is compressed with xz. Hint: unpack it, or compress it with gzip",
 }
+_START = 12  # bytes that show the format of a file
 _NO_KEY = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -122,14 +124,14 @@ def _piped() -> TableFile:
     """Standard input; what is not text is kept in memory, as it is read more than once."""
     source: Any = sys.stdin.buffer
     pipe = source if hasattr(source, "peek") else io.BufferedReader(source)
-    kind = _kind(pipe.peek(8)[:8], "standard input")
+    kind = _kind(pipe.peek(_START)[:_START], "standard input")
     return TableFile(None, kind, pipe=pipe if kind == "text" else arrow_buffer(pipe.read()))
 
 
 def _file(path: Path, keys: dict[str, str]) -> TableFile:
     try:
         with open(path, "rb") as stream:
-            start = stream.read(8)
+            start = stream.read(_START)
     except OSError as error:
         raise OSError(f"Cannot read {path}: {error.strerror or error}.") from None
     return TableFile(path, _kind(start, str(path), path.suffix.lower()), keys)
@@ -139,6 +141,16 @@ def _kind(start: bytes, name: str, suffix: str = "") -> str:
     """The format of a file, by its first bytes, or else by its name."""
     other = _SUFFIXES.get(suffix, "text")
     kind = next((kind for mark, kind in _STARTS.items() if start.startswith(mark)), other)
+    if start[8:] == b"DUCK":
+        file = "FILE" if name == "standard input" else name.lstrip("/")
+        raise WordedError(
+            f"{name} is a DuckDB database. Hint: ",
+            Phrase(
+                "open it with duckdb.connect and give its table",
+                f"name its table as 'duckdb:///{file}?table=NAME'",
+            ),
+            ", or export the table: COPY NAME TO 'NAME.parquet'.",
+        )
     if kind in _REFUSED:
         raise ValueError(f"{name} {_REFUSED[kind]}.")
     return kind

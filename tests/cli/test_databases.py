@@ -11,6 +11,7 @@ import pytest
 from commands import refused, run
 
 import treebound as tb
+from treebound.data.formats import files_of
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -85,3 +86,37 @@ REFUSED = [
 def test_errors_state_what_is_wrong(database, capsys, arguments, words):
     table, *rest = arguments
     assert words in refused(capsys, "fit", f"duckdb:///{database}{table}", *rest)
+
+
+def test_a_database_is_no_file_of_text(database, capsys):
+    for command in ("check", "fit"):
+        line = refused(capsys, command, database, "--target", "label")
+        assert f"{database} is a DuckDB database. Hint: " in line
+        assert f"'duckdb:///{str(database).lstrip('/')}?table=NAME'" in line
+        assert "COPY NAME TO 'NAME.parquet'" in line
+    with pytest.raises(ValueError, match=r"open it with duckdb\.connect and give its table"):
+        files_of([database])
+
+
+def test_commands_that_read_files_refuse_a_table_of_a_database(frame, database, tmp_path, capsys):
+    table, model = f"duckdb:///{database}?table=my+rows", tmp_path / "model.json"
+    run(capsys, "fit", table, "--target", "label", "--ignore", "the key", "-o", model)
+    numbers, prices = tmp_path / "numbers.json", tmp_path / "prices.csv"
+    frame[["colour", "x"]].assign(price=3 * frame.x).to_csv(prices, index=False)
+    run(capsys, "fit", prices, "--target", "price", "-o", numbers, "--quiet")
+    export = "COPY \"my rows\" TO 'my rows.parquet'."
+    commands = [
+        ["check", table],
+        ["explain", model, table],
+        ["prune", model, table, "--leaves", "2"],
+        ["monitor", model, table],
+        ["compare", model, model, table],
+        ["edit", model, table, "--no-browser"],
+    ]
+    for argv in commands:
+        line = refused(capsys, *argv)
+        assert "This command reads files, not tables of a database. Hint: export" in line
+        assert line.endswith(export)
+    line = refused(capsys, "evaluate", numbers, table)
+    assert "With a regression tree this command reads files" in line
+    assert line.endswith(export)

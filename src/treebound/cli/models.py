@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treebound.cli.options import is_database, refuse_file_options, relation_of
+from treebound.cli.options import file_names, is_database, refuse_file_options, relation_of
 from treebound.cli.output import write_result
 from treebound.data.columns import Column
 from treebound.data.schema import Schema
@@ -145,6 +145,7 @@ def _labelled(
     """
     from treebound.data.files import Source
 
+    files = file_names(paths, regression=isinstance(model, RegressionModel))
     name = target or model.reading.target
     if name is None:
         raise ValueError("The model does not name its target. Hint: name the column with --target.")
@@ -154,9 +155,7 @@ def _labelled(
     optional = {*schema.names} - used_columns(model)
     if also is not None:
         schema = replace(schema, columns=(*schema.columns, Column(also)))
-    return Source(
-        [str(path) for path in paths], schema, unknown="keep", complete=False, optional=optional
-    )
+    return Source(files, schema, unknown="keep", complete=False, optional=optional)
 
 
 def write_model(model: Model | RegressionModel, path: Path | None) -> None:

@@ -255,13 +255,30 @@ def is_database(path: Path | None) -> bool:
     return str(path).startswith("duckdb:/")
 
 
+def file_names(paths: Sequence[Path], *, regression: bool = False) -> list[str]:
+    """Return the names of files; raise a ValueError for a table of a database."""
+    for path in filter(is_database, paths):
+        name = _database_table(path)[1].get("table", ["NAME"])[0]
+        table = name if name.isidentifier() else quoted(name)
+        subject = "With a regression tree this command" if regression else "This command"
+        raise ValueError(
+            f"{subject} reads files, not tables of a database. Hint: export the table in DuckDB, "
+            f"and name the file instead: COPY {table} TO '{name}.parquet'."
+        )
+    return [str(path) for path in paths]
+
+
+def _database_table(path: Path) -> tuple[Path, dict[str, list[str]]]:
+    """Return the file of a database and the parameters in a path."""
+    # a path has lost how many slashes there were: a file here comes first
+    file, _, query = str(path).removeprefix("duckdb:/").lstrip("/").partition("?")
+    return Path(file) if Path(file).exists() else Path("/", file), parse_qs(query)
+
+
 @contextmanager
 def relation_of(path: Path) -> Iterator[Any]:
     """The table that a path names, in a database that is not written to."""
-    # a path has lost how many slashes there were: a file here comes first
-    file, _, query = str(path).removeprefix("duckdb:/").lstrip("/").partition("?")
-    place = Path(file) if Path(file).exists() else Path("/", file)
-    names = parse_qs(query)
+    place, names = _database_table(path)
     if not place.exists() or {*names} != {"table"}:
         raise ValueError(
             "A table of a database must be named duckdb:///FILE?table=NAME, with a file that "

@@ -18,6 +18,7 @@ from treebound.cli.options import (
     Quiet,
     Switch,
     Threshold,
+    file_names,
     is_database,
     nodes_of,
     refuse_file_options,
@@ -142,7 +143,8 @@ def explain(
     loaded = loaded_any(model, data)
     first, last = (0, rows) if row is None else (row - 1, row)
     count = 0
-    source = Source(str(data), schema_of(loaded, options), unknown="keep", complete=False)
+    columns = schema_of(loaded, options)
+    source = Source(file_names([data]), columns, unknown="keep", complete=False)
     for chunk in source.chunks(_CHUNK):
         wanted = range(max(first, count), min(last, count + len(chunk)))
         table, places = chunk.table(), count + np.arange(len(chunk))

@@ -19,6 +19,7 @@ from treebound.cli.options import (
     Data,
     Json,
     TableOptions,
+    file_names,
     is_database,
     labelled_relation,
     no_target,
@@ -133,7 +134,7 @@ def check(
     from treebound.data.sample import LabelledRows
 
     schema = options.checked_schema(target)
-    whole = read_raw([str(data)], schema).with_rows()
+    whole = read_raw(file_names([data]), schema).with_rows()
     _check_columns(whole)
     table = _with_order(whole.labelled(), options)
     if not len(table):

@@ -116,7 +116,7 @@ def test_labels_in_a_database(tmp_path, capsys):
             "CASE WHEN i % 10 > 0 THEN i % 150 END AS y FROM range(600) r(i)"
         )
     table = f"duckdb:///{tmp_path}/t.db?table=t"
-    assert "different numbers" in refused(capsys, "fit", table, "--target", "y")
+    assert "60 rows without a number" in refused(capsys, "fit", table, "--target", "y")
     options = ["--target", "y", "--task", "classify", "--max-leaves", "2"]
     assert "without a label" in refused(capsys, "fit", table, *options)
     code, _, err = run(capsys, "fit", table, *options, "--drop-unlabelled")

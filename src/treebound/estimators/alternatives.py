@@ -157,11 +157,13 @@ def find_alternatives(
             "alternatives searches tables of at most 10^7 values in memory. "
             f"Got {sample.n_rows * len(sample.columns):,} instead."
         )
+    choice = None if model.pruning is None else model.pruning.choice
     if without is not None:
-        return _without(parameters, model, rows, sample, without)
+        if choice is not None:  # the weight of the fitted tree, which folds may have chosen
+            pruner = copy(pruner).set_params(weight=choice.weight, rule=None)
+        return _without(parameters, pruner, model, rows, sample, without)
     graph = search(sample, options)
     costs = Costs.of(graph.root, pruner.costs)
-    choice = None if model.pruning is None else model.pruning.choice
     weight = pruner.objective(graph.root).weight if choice is None else choice.weight
     objective = objective_of(graph.root, costs, weight=weight, delta=pruner.delta)
     variants, max_leaves = Variants(BestOfGraph(graph, costs)), leaf_limit(parameters)
@@ -205,16 +207,20 @@ def _of_trees(
 
 
 def _without(
-    parameters: FitParameters, model: Model, rows: EditedRows[Sample], sample: Sample, name: str
+    parameters: FitParameters,
+    pruner: BoundPruner,
+    model: Model,
+    rows: EditedRows[Sample],
+    sample: Sample,
+    name: str,
 ) -> Alternatives:
     """The fitted tree and the best one that does not use a column, with the difference by folds."""
     names = [column.name for column in sample.columns]
     if name not in names:
         raise invalid("without", "alternatives", f"a column: one of {names!r:.200}", name)
-    # other sizes are chosen by folds, which would be fitted for each of the folds below
     size = parameters.size if parameters.size == "readable" else None
     alone = copy(parameters).set_params(
-        certificate="training", cv=None, search=model.search, size=size
+        certificate="training", cv=None, search=model.search, size=size, pruning=pruner, costs=None
     )
     blank = _blanked(sample, names.index(name))
     tree = fit_sample(alone, blank).tree

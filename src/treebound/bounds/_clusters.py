@@ -24,10 +24,11 @@ the sample of a shape from those of its children, X_1 and X_2:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count, product
 from math import comb
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -439,10 +440,16 @@ _SAMPLES = """
 """
 
 
-STORED: dict[str, tuple[StoredSample, ...]] = {}
-for _line in _SAMPLES.strip().splitlines():
-    _shape, _corner, *_orders = _line.split()
-    _points = tuple(tuple(int(i, 16) for i in order) for order in _orders)
-    STORED[_shape] = (*STORED.get(_shape, ()), StoredSample(_points, int(_corner)))
+def _stored_samples(text: str) -> Mapping[str, tuple[StoredSample, ...]]:
+    """Return the samples of each shape, from lines of a shape, a corner and orders of points."""
+    samples: dict[str, tuple[StoredSample, ...]] = {}
+    for line in text.strip().splitlines():
+        shape, corner, *orders = line.split()
+        points = tuple(tuple(int(i, 16) for i in order) for order in orders)
+        samples[shape] = (*samples.get(shape, ()), StoredSample(points, int(corner)))
+    return MappingProxyType(samples)
+
+
+STORED = _stored_samples(_SAMPLES)
 # Leaves of the largest shape with a stored sample.
 _MAX_STORED = max(text.count(".") for text in STORED)

@@ -14,7 +14,7 @@ cdef double MILD = 1e8
 
 
 cdef inline bint is_rest(double term, double ratio, double total) noexcept nogil:
-    """Whether a geometric series from ``term`` on is below rounding."""
+    """Return True if a geometric series from ``term`` on is below rounding."""
     return ratio < 1.0 and term <= REST * total * (1.0 - ratio)
 
 

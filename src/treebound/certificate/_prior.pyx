@@ -456,7 +456,7 @@ cdef class PriorSearch:
         return at
 
     cdef void add_losses(self, double* losses, Span here) noexcept:
-        """What the rows of B at a node cost with each label."""
+        """Costs of the rows of B at a node with each label."""
         cdef Py_ssize_t i, j, k, n = self.n
         cdef double weight
         memset(losses, 0, n * sizeof(double))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,7 +24,7 @@ from treebound.data.weights import is_whole
 Floats = NDArray[np.float64]
 
 
-class WeightedNumbers(WeightedTargets):
+class WeightedNumbers(WeightedTargets, ABC):
     """Numbers of rows with their weights, wherever the columns of the rows are."""
 
     y: Floats
@@ -34,9 +35,9 @@ class WeightedNumbers(WeightedTargets):
         """The weight of each row in sums of squares: whole weights stand for repeated rows."""
         return self.weights if is_whole(self.weight) else self.weights**2
 
+    @abstractmethod
     def nodes_of(self, tree: Any) -> NDArray[np.int32]:
         """Return the node of a tree at which each row ends."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)

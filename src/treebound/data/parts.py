@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple
@@ -110,7 +111,7 @@ class PartRows(NamedTuple, Generic[AnySample]):
 
 
 @dataclass(frozen=True)
-class BaseReader(Generic[AnySample]):
+class BaseReader(ABC, Generic[AnySample]):
     """Reads parts of the rows with the columns of all."""
 
     schema: LearnedSchema
@@ -155,26 +156,26 @@ class BaseReader(Generic[AnySample]):
         return PartStart(first.row + part.n_rows, first.training + part.n_rows - held_out)
 
     @property
+    @abstractmethod
     def n_channels(self) -> int:
         """The number of integers that growing adds for each row."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def _nothing(self) -> AnySample:
         """A part of no rows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _target(self, y: Any) -> Any:
         """The target of the rows of a part, checked."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _labels(self, target: Any) -> Any:
         """The class of each row."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _with_target(self, sample: Sample, target: Any, rows: LabelledRows) -> AnySample:
         """The rows with their target."""
-        raise NotImplementedError
 
     def _sample(self, rows: LabelledRows, target: Any, handle_unknown: Unknown) -> AnySample:
         if not rows.n_rows:

@@ -26,7 +26,7 @@ UsedColumns = list[tuple[Column, str]]
 
 _MISSING = '''
 def _missing(value):
-    """Whether a value is None, NaN or pandas.NA."""
+    """Return True if a value is None, NaN or pandas.NA."""
     try:
         return value is None or bool(value != value)
     except TypeError:

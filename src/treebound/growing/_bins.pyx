@@ -464,7 +464,7 @@ cdef class Bins:
         return bin_of(&self.coders[j], value)
 
     def values(self, Py_ssize_t j):
-        """What each bin of a column holds, where it is single."""
+        """The value of each bin of a column that holds only one."""
         return np.array([self.coders[j].values[b] for b in range(self.coders[j].n_bins)])
 
     def edges(self, Py_ssize_t j):

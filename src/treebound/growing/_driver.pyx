@@ -87,7 +87,7 @@ cdef class Nodes:
     # -- the frontier ------------------------------------------------------------------------
 
     cdef bint before(self, int32_t a, int32_t b) noexcept nogil:
-        """Whether leaf ``a`` comes before ``b``: the better one, else the older one."""
+        """Return True if leaf ``a`` comes before ``b``: the better one, else the older one."""
         # One whose priority is only a bound comes before all it may tie with.
         cdef double difference = self.nodes[a].priority - self.nodes[b].priority
         cdef bint a_found = self.nodes[a].state == FOUND, b_found = self.nodes[b].state == FOUND
@@ -615,7 +615,7 @@ cdef class Driver:
         return True
 
     cdef bint wins(self, GrownNode* node, KernelSplit* split, double tolerance) noexcept nogil:
-        """Whether a column's split is better than that of the previous columns."""
+        """Return True if a column's split is better than that of the previous columns."""
         if split.score > node.split.score + tolerance:
             return True
         if split.score < node.split.score - tolerance:

@@ -251,7 +251,7 @@ cdef void set_ranges(Binned* data, const void* histogram, Pool pool) noexcept no
 cdef bint is_counted(
     const Binned* data, Py_ssize_t j, Py_ssize_t bin, const void* histogram
 ) noexcept nogil:
-    """Whether a bin of a column has rows."""
+    """Return True if a bin of a column has rows."""
     cdef Py_ssize_t cell = data.columns[j].offset + bin * data.counted.stride
     if data.counted.weights == NULL:
         return rows_in(<const uint32_t*>histogram + cell, data.counted.n_classes) > 0
@@ -455,7 +455,7 @@ cdef void divide_block(void* context, Py_ssize_t block, int thread) noexcept nog
 cdef void find_sides(
     const Binned* data, const KernelSplit* split, Py_ssize_t start, Py_ssize_t stop, uint8_t* sides
 ) noexcept nogil:
-    """Whether each of up to CHUNK rows goes left."""
+    """Mark which of up to CHUNK rows go left."""
     if data.columns[split.column].width == 1:
         find_sides_of(data, split, start, stop, 1, sides)
     else:

@@ -102,7 +102,7 @@ cdef struct KernelSplit:
 
 
 cdef inline bint takes(const KernelSplit* split, Py_ssize_t category) noexcept nogil:
-    """Whether a category goes left; the last one is that of missing values."""
+    """Return True if a category goes left; the last one is that of missing values."""
     return category == split.place
 
 
@@ -272,12 +272,12 @@ cdef void count_classes(
 
 
 cdef inline bint may_split_on(Py_ssize_t column, const NodeView* node) noexcept nogil:
-    """Whether a node may be split on a column."""
+    """Return True if a node may be split on a column."""
     return node.problem.rules == NULL or (node.problem.rules.groups[column] & node.groups) != 0
 
 
 cdef inline bint has_order(Py_ssize_t column, const Problem* problem) noexcept nogil:
-    """Whether high classes must become more or less probable with the values of a column."""
+    """Return True if high classes must become more or less probable with the values of a column."""
     cdef const Rules* rules = problem.rules
     return rules != NULL and rules.order != NULL and rules.signs[column] != 0
 
@@ -285,7 +285,7 @@ cdef inline bint has_order(Py_ssize_t column, const Problem* problem) noexcept n
 cdef inline bint keeps_order(
     const int64_t* left, Py_ssize_t column, bint by_value, const NodeView* node
 ) noexcept nogil:
-    """Whether a split by the values of a column with a sign has its sides in order and in limits."""
+    """Return True if a split by a column with a sign has its sides in order and in limits."""
     # Other splits may lead out of the limits of a node: its probabilities are then clipped.
     cdef const Problem* problem = node.problem
     cdef const Rules* rules = problem.rules
@@ -326,7 +326,7 @@ cdef inline int64_t xlogx(int64_t count, const Problem* problem) noexcept nogil:
 
 
 cdef inline square_t term_of(square_t count, const Problem* problem) noexcept nogil:
-    """What a class adds to the sum of a side."""
+    """The term of a class in the sum of a side."""
     if problem.criterion == GINI:
         return <square_t>squared(count)
     return xlogx(<int64_t>count, problem)

@@ -396,7 +396,7 @@ cdef class Grower(Driver):
             work(&self.columns, j, 0)
 
     cdef bint is_uninformative(self, Py_ssize_t live_rows) noexcept nogil:
-        """Whether many rows of the root are in bins that may hold its split, as with noise."""
+        """Return True if many rows of the root are in bins that may hold its split (noise)."""
         return (
             self.sorts_when_needed
             and self.binned.max_codes <= self.max_bins + 1
@@ -557,7 +557,7 @@ cdef class Grower(Driver):
     # -- subtrees ----------------------------------------------------------------------------
 
     cdef bint hands_over(self) noexcept nogil:
-        """Whether subtrees are grown by threads; until then the largest leaf is expanded."""
+        """Return True if subtrees are grown by threads; until then the largest leaf is expanded."""
         cdef Py_ssize_t n = self.tree.n_frontier, rows = 0, i, largest = 0
         if self.pool.n_threads == 1 or self.tree.in_order or self.chains is not None:
             return False
@@ -681,7 +681,7 @@ cdef class Grower(Driver):
     # categories. Its time is linear: a split moves only the rows of its category.
 
     cdef bint in_chains(self) noexcept nogil:
-        """Whether to grow so: all columns are nominal, and many splits make up for the start."""
+        """Return True if all columns are nominal, and many splits make up for the start."""
         cdef Py_ssize_t splits = 0, j
         for j in range(self.n_columns):
             if self.sources[j].kind != NOMINAL:

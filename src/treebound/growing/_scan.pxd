@@ -44,7 +44,7 @@ cdef inline KernelSplit no_split(Py_ssize_t column) noexcept nogil:
 cdef inline bint is_better(
     double score, Py_ssize_t place, const KernelSplit* best, double tolerance
 ) noexcept nogil:
-    """Whether a split is better, or equal and of a lower place."""
+    """Return True if a split is better, or equal and of a lower place."""
     return score > best.score + tolerance or (
         score >= best.score - tolerance and place < best.place
     )
@@ -76,7 +76,7 @@ cdef inline void try_category(
 cdef inline bint may_stand(
     const int64_t* left, const int64_t* base, const NodeView* node
 ) noexcept nogil:
-    """Whether both sides have enough rows and weight; class counts are followed by rows."""
+    """Return True if both sides have enough rows and weight; class counts are followed by rows."""
     cdef const Problem* problem = node.problem
     cdef Py_ssize_t n_classes = problem.n_classes
     cdef int64_t rows = left[n_classes] + (0 if base == NULL else base[n_classes]), weight

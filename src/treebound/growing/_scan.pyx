@@ -271,7 +271,7 @@ cdef inline Py_ssize_t leap_to(
 cdef inline bint may_beat(
     const Pair* node, int64_t left, int64_t ones, int64_t more, double bar, const Problem* problem
 ) noexcept nogil:
-    """Whether rows of weight ``more``, or the first of them, can raise the score above the bar."""
+    """Return True if rows of weight ``more``, or the first of them, can pass the bar."""
     # The score is convex in the weights of the left side, so over the reachable weights it is
     # largest in a corner: no more of a class, or all of it. Moving nothing is a corner too, but
     # more of the class with the larger share on the left never lowers the score.

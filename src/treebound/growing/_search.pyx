@@ -582,7 +582,7 @@ cdef void bound_bins(
 cdef bint is_live(
     const Profile* profile, Py_ssize_t t, const uint8_t* single, double bar
 ) noexcept nogil:
-    """Whether a bin may hold a split above the bar."""
+    """Return True if a bin may hold a split above the bar."""
     cdef int side
     if rows_of(profile, t) < 2 or single[profile.bins[t]]:
         return False

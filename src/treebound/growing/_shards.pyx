@@ -384,7 +384,7 @@ cdef class ShardDriver(Driver):
         return 0
 
     cdef bint parted_first(self, Leaf leaf) except -1:
-        """Whether one of the splits that come first parts a leaf; it is taken."""
+        """Return True if one of the forced splits divides a leaf; it is taken."""
         self.forced_leaf = leaf
         if not self.takes_first(leaf.node):
             return False
@@ -401,7 +401,7 @@ cdef class ShardDriver(Driver):
         return 0
 
     cdef object left_of_first(self, KernelSplit* split):
-        """What goes left: channels, then rows."""
+        """Channels, then rows, of the left side."""
         # Values are looked at in the bin of the threshold, and in the one before it: an engine may
         # have bins that begin a little later.
         cdef Py_ssize_t j = split.column
@@ -423,7 +423,7 @@ cdef class ShardDriver(Driver):
         return counts + mine.table[-1] if split.missing_left else counts
 
     cdef bint is_uninformative(self, Leaf root) except -1:
-        """Whether many rows of the root are in bins that may hold its split."""
+        """Return True if many rows of the root are in bins that may hold its split."""
         values = self.engine.facts.n_rows * self.n_columns
         return self.bound_columns(root).live_rows > self.limits.max_live * values
 
@@ -533,7 +533,7 @@ cdef class ShardDriver(Driver):
     # -- the search of one leaf --------------------------------------------------------------
 
     cdef object intervals(self, Leaf leaf, Py_ssize_t j):
-        """What the leaf has of a column so far."""
+        """The part of a column that is known at the leaf so far."""
         if j in leaf.refined:
             return leaf.refined[j]
         cdef const CodedColumn* column = &self.binned.columns[j]

@@ -528,7 +528,7 @@ cdef void repair_runs(
 cdef inline bint after(
     uint64_t a, uint64_t b, const uint64_t* keys, const Packing* packing
 ) noexcept nogil:
-    """Whether ``a`` comes after ``b``: by key, then by row."""
+    """Return True if ``a`` comes after ``b``: by key, then by row."""
     cdef uint64_t key_a = keys[row_of(a, packing)], key_b = keys[row_of(b, packing)]
     return key_a > key_b or (key_a == key_b and a > b)
 

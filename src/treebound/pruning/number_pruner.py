@@ -382,8 +382,8 @@ def _losses_by_size(
 
 
 def _no_growth(sample: NumberSample, min_samples_leaf: int) -> RegressionTree:
-    """Raise: a tree that is given is not grown."""
-    raise NotImplementedError
+    """Raise an error: a tree that is given is not grown again."""
+    raise AssertionError("a tree that is given is not grown again")
 
 
 def _alphas(path: SquaredErrorPath) -> Floats:
@@ -431,7 +431,12 @@ class _CountedOnce(WeightedNumbers):
     """Rows of which each counts once."""
 
     def __init__(self, rows: WeightedNumbers) -> None:
+        self._rows = rows
         self.y, self.weight, self.groups = rows.y, None, rows.groups
+
+    def nodes_of(self, tree: Any) -> NDArray[np.int32]:
+        """Return the node of a tree at which each row ends."""
+        return self._rows.nodes_of(tree)
 
 
 def _counted_once(rows: WeightedNumbers) -> WeightedNumbers:

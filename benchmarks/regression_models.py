@@ -40,7 +40,6 @@ LIGHTGBM = "LightGBM, one tree of 75 leaves"
 FOREST = "random forest"
 CONSTANT = "constant"
 RIVALS = (CCP, CCP_LEAF_SIZE, UNPRUNED, LIGHTGBM, FOREST, CONSTANT)
-REGRESSOR = "BoundTreeRegressor"  # not in every version of treebound
 TREEBOUND: dict[str, dict[str, Any]] = {
     "treebound, default": {},
     "treebound, no certificate": {"certificate": None},  # differs from 10,000 rows on
@@ -69,11 +68,7 @@ class Draw(NamedTuple):
 
 def methods() -> tuple[list[str], list[str]]:
     """Return the names of the methods that can run here, and a reason for each other group."""
-    names, reasons = list(RIVALS), []
-    if hasattr(tb, REGRESSOR):
-        names = [*TREEBOUND, *names]
-    else:
-        reasons.append(f"treebound has no {REGRESSOR} here; its rows are skipped")
+    names, reasons = [*TREEBOUND, *RIVALS], []
     if find_spec("lightgbm") is None:
         names.remove(LIGHTGBM)
         reasons.append("lightgbm is not installed; its row is skipped")
@@ -138,7 +133,7 @@ def rows_of_draw(X: pd.DataFrame, y: Floats, draw: int) -> Draw:
 def measure(draw: Draw, method: str) -> Figures:
     """Return the figures of a method on one draw."""
     if method in TREEBOUND:
-        regressor = getattr(tb, REGRESSOR)(**TREEBOUND[method])
+        regressor = tb.BoundTreeRegressor(**TREEBOUND[method])
         model, seconds = _timed(partial(regressor.fit, draw.X, draw.y))
         return _figures(model.predict(draw.test_X), draw, model.n_leaves_, seconds)
     (X, test_X), encoding = _timed(lambda: one_hot(draw.X, draw.test_X))

@@ -180,18 +180,9 @@ def test_every_rival_is_measured_on_the_same_rows(draw):
     assert 1 < figures[LIGHTGBM]["leaves"] <= 75
 
 
-@pytest.mark.skipif(hasattr(tb, "BoundTreeRegressor"), reason="treebound has the regressor")
-def test_without_a_regressor_of_treebound_the_rivals_remain():
-    names, skipped = methods()
-    assert not set(TREEBOUND) & set(names)
-    assert "treebound has no BoundTreeRegressor here; its rows are skipped" in skipped
-
-
 def test_a_regressor_of_treebound_reads_the_table_as_it_is(draw, monkeypatch):
-    monkeypatch.setattr(tb, "BoundTreeRegressor", Stump, raising=False)
-    names, skipped = methods()
-    assert set(TREEBOUND) <= set(names)
-    assert not any("BoundTreeRegressor" in reason for reason in skipped)
+    monkeypatch.setattr(tb, "BoundTreeRegressor", Stump)
+    assert set(TREEBOUND) <= set(methods()[0])
     figures = {name: measure(draw, name) for name in ("treebound, default", CONSTANT)}
     assert figures["treebound, default"]["leaves"] == 1.0
     for figure in ("squared error", "absolute error"):

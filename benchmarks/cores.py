@@ -1,7 +1,7 @@
 """How growing, fitting and predicting scale with threads, next to LightGBM and xgboost.
 
-    python benchmarks/cores.py [--threads 1 2 4 8 16] [--rows 10000 100000 1000000]
-                               [--columns 20] [--quick] [--out FOLDER]
+    python benchmarks/cores.py [--threads 1 2 4 8 16] [--sizes 10000x20 1000000x20 ...]
+                               [--seconds 1.5] [--quick] [--out FOLDER]
 
 Wall-clock milliseconds, the best of a few turns; turns of all numbers of threads and of all peers
 alternate. Prints threads by work, and writes ``cores.json`` and, where matplotlib is installed,
@@ -9,13 +9,15 @@ alternate. Prints threads by work, and writes ``cores.json`` and, where matplotl
 Numbers mean something only on a machine that does nothing else; its name and its processors are
 kept with them. By default threads double from one to the number of processors.
 
-- 75 leaves: ``BoundTreeClassifier(pruning=None, max_leaves=75).fit``
-- to purity: the same without a limit of leaves, which is what folds of a default fit grow
-- default fit: ``BoundTreeClassifier(certificate="training").fit``, with its folds
-- as shipped: ``BoundTreeClassifier().fit``
+- 75 leaves: ``BoundTreeClassifier(pruning=None, max_leaves=75, cv=None, certificate="training")``
+- default fit: ``BoundTreeClassifier(certificate="training", search="greedy")``, with its folds or,
+  above 10^7 values, its validation rows
+- as shipped: ``BoundTreeClassifier()``
 - predict: ``predict`` of the tree of 75 leaves on the training rows
 - LightGBM, with its Dataset and training alone, and xgboost (``hist``, lossguide): one tree of 75
   leaves
+
+Above 2 x 10^7 values there are no default fits and no xgboost.
 
 float64 arrays in C order, two classes, five informative columns, 8 % of the labels wrong.
 """
@@ -23,7 +25,6 @@ float64 arrays in C order, two classes, five informative columns, 8 % of the lab
 from __future__ import annotations
 
 import argparse
-import inspect
 import json
 import os
 import platform
@@ -35,10 +36,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 import treebound as tb
 
 LEAVES = 75
+FITTED_VALUES = 2 * 10**7  # larger tables are grown on only
 RESULTS = Path(__file__).parent / "results"
 Job = Callable[[], Any]
 # by size, by work, by number of threads: milliseconds
@@ -59,19 +62,15 @@ def table(rows: int, columns: int) -> tuple[NDArray[np.float64], NDArray[np.int6
 
 def ours(X: Any, y: Any, threads: int) -> dict[str, Job]:
     """Growing, fitting and predicting with some threads."""
-    # the parameter has been renamed: benchmarks of both names can be compared
-    names = inspect.signature(tb.BoundTreeClassifier).parameters
-    certificate = "certificate" if "certificate" in names else "certify"
-    training: dict[str, Any] = {certificate: "training", "n_jobs": threads}
-    plain = tb.BoundTreeClassifier(pruning=None, max_leaves=LEAVES, n_jobs=threads)
-    fitted = tb.BoundTreeClassifier(pruning=None, max_leaves=LEAVES, n_jobs=threads).fit(X, y)
-    return {
-        "75 leaves": lambda: plain.fit(X, y),
-        "to purity": lambda: tb.BoundTreeClassifier(pruning=None, n_jobs=threads).fit(X, y),
-        "default fit": lambda: tb.BoundTreeClassifier(**training).fit(X, y),
-        "as shipped": lambda: tb.BoundTreeClassifier(n_jobs=threads).fit(X, y),
-        "predict": lambda: fitted.predict(X),
-    }
+    training: dict[str, Any] = {"certificate": "training", "n_jobs": threads}
+    grown = tb.BoundTreeClassifier(pruning=None, max_leaves=LEAVES, cv=None, **training)
+    fitted = clone(grown).fit(X, y)
+    jobs: dict[str, Job] = {"75 leaves": lambda: grown.fit(X, y)}
+    if X.size <= FITTED_VALUES:
+        default = tb.BoundTreeClassifier(search="greedy", **training)
+        shipped = tb.BoundTreeClassifier(n_jobs=threads)
+        jobs |= {"default fit": lambda: default.fit(X, y), "as shipped": lambda: shipped.fit(X, y)}
+    return jobs | {"predict": lambda: fitted.predict(X)}
 
 
 def light_gbm(X: Any, y: Any, threads: int) -> dict[str, Job]:
@@ -100,6 +99,8 @@ def xgboost(X: Any, y: Any, threads: int) -> dict[str, Job]:
     try:
         import xgboost as xgb
     except ImportError:
+        return {}
+    if X.size > FITTED_VALUES:
         return {}
     options = {
         "objective": "binary:logistic", "tree_method": "hist", "grow_policy": "lossguide",
@@ -196,25 +197,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     doubled = [2**k for k in range(10) if 2**k <= (os.cpu_count() or 1)]
     parser.add_argument("--threads", nargs="+", type=int, default=doubled)
-    parser.add_argument("--rows", nargs="+", type=int, default=[10**4, 10**5, 10**6])
-    parser.add_argument("--columns", type=int, default=20)
-    parser.add_argument("--quick", action="store_true", help="no 10^6 rows, short turns")
+    sizes = ["10000x20", "100000x20", "1000000x20", "1000000x100", "5000000x20"]
+    parser.add_argument("--sizes", nargs="+", default=sizes, help="rows x columns")
+    parser.add_argument("--seconds", type=float, default=1.5, help="for each work, at least")
+    parser.add_argument("--quick", action="store_true", help="up to 10^5 rows, short turns")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    rows = [n for n in options.rows if not (options.quick and n >= 10**6)]
-    times: Times = {}
-    for n in rows:
-        size = f"{n:,} x {options.columns}"
-        X, y = table(n, options.columns)
-        times[size] = measured(X, y, options.threads, 0.2 if options.quick else 1.5)
-        print_times(size, times[size])
     options.out.mkdir(parents=True, exist_ok=True)
+    times: Times = {}
+    for size in options.sizes:
+        rows, columns = map(int, size.split("x"))
+        if options.quick and rows > 10**5:
+            continue
+        X, y = table(rows, columns)
+        name = f"{rows:,} x {columns}"
+        times[name] = measured(X, y, options.threads, 0.2 if options.quick else options.seconds)
+        print_times(name, times[name])
+        save(times, options.out)
+
+
+def save(times: Times, folder: Path) -> None:
+    """Write the times and the plot."""
     machine = machine_name()
     document = {"machine": machine, "version": tb.__version__, "milliseconds": times}
-    (options.out / "cores.json").write_text(json.dumps(document, indent=1) + "\n")
-    plot(times, machine, options.out / "cores.svg")
-    print(f"\n{machine}; kept in {options.out}")
+    (folder / "cores.json").write_text(json.dumps(document, indent=1) + "\n")
+    plot(times, machine, folder / "cores.svg")
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ cdef class Pool:
     cdef int raise_interrupt(self) except -1
 
 
+cdef int threads_here() noexcept nogil
 cdef bint look_for_signals(long long* looked) except -1 nogil
 cdef void stop_others() noexcept nogil
 cdef int64_t add_whole(int64_t* place, int64_t value) noexcept nogil

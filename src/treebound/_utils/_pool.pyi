@@ -1,7 +1,21 @@
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from types import TracebackType
+from typing import Self, TypeVar
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
-def each(function: Callable[[_T], _R], items: Iterable[_T], n_threads: int) -> list[_R]: ...
+class Threads:
+    def __init__(self, n_threads: int) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+def each(
+    function: Callable[[_T], _R], items: Iterable[_T], n_threads: int | None = None
+) -> list[_R]: ...
+def blocks(n_rows: int, least: int = 16384) -> list[tuple[int, int]]: ...

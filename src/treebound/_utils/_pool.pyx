@@ -69,6 +69,11 @@ cdef extern from *:
     static _Thread_local void *own_team_;
     #define own_team() own_team_
     #define join_team(team) (own_team_ = (team))
+
+    /* How many threads the kernels called in this one may use; see `Threads`. */
+    static _Thread_local int allowed_;
+    #define allowed() allowed_
+    #define allow(n) (allowed_ = (n))
     """
     int64_t load(int64_t* place) noexcept nogil
     void store(int64_t* place, int64_t value) noexcept nogil
@@ -78,6 +83,8 @@ cdef extern from *:
     long long run_time() noexcept nogil
     void* own_team() noexcept nogil
     void join_team(void* team) noexcept nogil
+    int allowed() noexcept nogil
+    void allow(int n) noexcept nogil
 
 
 cdef enum:
@@ -254,6 +261,32 @@ cdef class Pool:
         return 0
 
 
+cdef int threads_here() noexcept nogil:
+    """How many threads a kernel may use: those of its team, else what `Threads` allows."""
+    cdef const Team* team = <const Team*>own_team()
+    return team.n_threads if team != NULL else max(allowed(), 1)
+
+
+cdef class Threads:
+    """A context in which checks, hashes and copies of rows use several threads.
+
+    It is for work that is called from many places; no result depends on it.
+    """
+
+    cdef int n_threads, before
+
+    def __init__(self, int n_threads):
+        self.n_threads = n_threads
+
+    def __enter__(self):
+        self.before = allowed()
+        allow(self.n_threads)
+        return self
+
+    def __exit__(self, *error):
+        allow(self.before)
+
+
 cdef PyThread_type_lock locked() except NULL:
     cdef PyThread_type_lock lock = PyThread_allocate_lock()
     if lock == NULL:
@@ -422,9 +455,11 @@ cdef void call(void* context, Py_ssize_t item, int thread) noexcept with gil:
         stop_others()
 
 
-def each(function, items, int n_threads):
+def each(function, items, n_threads=None):
     """The results of a function for each item, in order, by several threads."""
+    # by default as many as `Threads` allows
     cdef Calls calls = Calls()
+    n_threads = threads_here() if n_threads is None else n_threads
     cdef Pool pool = Pool(n_threads)
     cdef Py_ssize_t n
     calls.function, calls.items = function, list(items)
@@ -437,6 +472,14 @@ def each(function, items, int n_threads):
     if calls.error is not None:
         raise calls.error
     return calls.results
+
+
+def blocks(Py_ssize_t n_rows, Py_ssize_t least=16384):
+    """The ends of blocks of rows for `each`: one for each thread, or some, but not too small."""
+    cdef Py_ssize_t n_threads = threads_here(), n, i
+    n = 1 if n_threads == 1 else max(1, min(4 * n_threads, n_rows // least))
+    ends = [n_rows * i // n for i in range(n + 1)]
+    return list(zip(ends[:-1], ends[1:]))
 
 
 # -- Ctrl-C during long computations without the interpreter --------------------------------

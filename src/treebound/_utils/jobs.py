@@ -6,6 +6,12 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._utils._pool import blocks, each
 
 
 def effective_jobs(n_jobs: int | None) -> int:
@@ -51,3 +57,18 @@ def _limits() -> list[int]:
             pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"
         ]
     return limits
+
+
+def take(values: NDArray[Any], places: NDArray[np.integer[Any]]) -> NDArray[Any]:
+    """Return ``values[places]``, copied by the threads of the context."""
+    if values.dtype == object or len(ends := blocks(len(places))) < 2:
+        return values.take(places, axis=0)
+    taken = np.empty((len(places), *values.shape[1:]), dtype=values.dtype)
+
+    def copy(end: tuple[int, int]) -> None:
+        block = slice(*end)
+        # clipping changes no place, but numpy then writes without a buffer
+        np.take(values, places[block], axis=0, out=taken[block], mode="clip")
+
+    each(copy, ends)
+    return taken

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils._pool import blocks, each
 from treebound._utils.choices import Unknown
 from treebound._utils.validation import invalid
 from treebound.data.columns import Column, Kind, place_of
@@ -270,7 +271,8 @@ def _missing_columns(
     """Which of the needed columns have missing values; infinity in these is an error."""
     # Fast check: a sum is finite unless a value is not, or the sum overflows.
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(dense.sum()):
+        totals = each(lambda ends: dense[slice(*ends)].sum(), blocks(len(dense)))
+        if np.isfinite(totals).all():
             return [False] * dense.shape[1]
         sums = dense.sum(axis=0)
     missing = [False] * len(sums)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.jobs import take
 from treebound.data._factorize import factorize_bytes, factorize_views
 from treebound.data.raw import (
     MISSING,
@@ -76,7 +77,7 @@ class Table:
         """The table restricted to some rows."""
         shape = (int(keep.sum()), self.shape[1])
         if self.matrix is not None:
-            return Table(self.names, shape, self.matrix[keep])
+            return Table(self.names, shape, take(self.matrix, np.flatnonzero(keep)))
         return Table(self.names, shape, raw=tuple(column.rows(keep) for column in self.raw))
 
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils._pool import blocks, each
 from treebound.data._row_hashes import add_codes, add_rows, finish, text_words
 from treebound.data.frames import Table
 from treebound.data.matrix import Matrix
@@ -42,23 +43,34 @@ def row_hashes(
     """
     hashes = np.zeros(len(y), dtype=np.uint64)
     terms = _words(classes.tolist(), exact) * _keys(_LABEL, [""])[0]
-    add_codes(y, np.concatenate([np.zeros(2, dtype=np.uint64), terms]), hashes)
+    of_labels = np.concatenate([np.zeros(2, dtype=np.uint64), terms])
     width = X.shape[1] if isinstance(X, Table) else len(X.columns)
     keys = _position_keys(width) if names is None else _keys(_NAME, names)
     if names is not None and not (isinstance(X, Table) and X.names is None):
         X = X.select(names)
     dense = X.floats() if isinstance(X, Table) else X.dense
+    # numbers that are stored row by row with their keys, and codes with the terms of categories
+    numbers: list[tuple[NDArray[Any], Words]] = []
+    codes: list[tuple[NDArray[Any], Words]] = [(y, of_labels)]
     if dense is not None and dense.flags.c_contiguous:
-        add_rows(dense, keys, hashes, exact)
+        numbers.append((dense, keys))
     else:
         for at, (values, categories) in enumerate(_columns(X)):
             if categories is None:
-                column = np.ascontiguousarray(values)[:, None]
-                add_rows(column, keys[at : at + 1], hashes, exact)
+                numbers.append((np.ascontiguousarray(values)[:, None], keys[at : at + 1]))
             else:
                 words = np.concatenate([[_UNKNOWN, _MISSING], _words(categories, exact)])
-                add_codes(values, words * keys[at], hashes)
-    finish(hashes)
+                codes.append((values, words * keys[at]))
+
+    def hash_block(ends: tuple[int, int]) -> None:
+        block = slice(*ends)
+        for values, its_keys in numbers:
+            add_rows(values[block], its_keys, hashes[block], exact)
+        for values, its_terms in codes:
+            add_codes(values[block], its_terms, hashes[block])
+        finish(hashes[block])
+
+    each(hash_block, blocks(len(y)))
     return hashes
 
 

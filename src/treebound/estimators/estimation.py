@@ -138,8 +138,11 @@ def _sizes(model: Model) -> tuple[int, ...]:
         largest = int(model.path.leaves.max())
     else:
         return (chosen,)
-    wanted = sizes_of_interest(chosen, largest)
-    reachable = {model.prune_to(size).tree.n_leaves for size in wanted if size != chosen}
+    wanted = [size for size in sizes_of_interest(chosen, largest) if size != chosen]
+    if model.path is not None and frontier is None:
+        reachable = {model.path.offered_size(size) for size in wanted}
+    else:
+        reachable = {model.prune_to(size).tree.n_leaves for size in wanted}
     return tuple(sorted({chosen, *reachable}))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils._pool import Threads
 from treebound._utils.choices import CertificateKind
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.progress import Report
@@ -72,6 +73,13 @@ def fit_table(
     """Grow a tree on a table and prune it."""
     check_watch(parameters, watch)
     checked_parameters(parameters)
+    with Threads(effective_jobs(parameters.n_jobs)):
+        return _fit_table(parameters, X, y, sample_weight, groups, watch)
+
+
+def _fit_table(
+    parameters: FitParameters, X: Any, y: Any, sample_weight: Any, groups: Any, watch: Watch
+) -> Model:
     rows = LabelledRows.of(read_table(X), y, sample_weight, groups)
     rows.check_classes()
     name = y.name if hasattr(y, "name") else None

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils._pool import Threads
+from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import Setting, WordedError
 from treebound.certificate.held_out import best_of_folds
 from treebound.certificate.row_record import RowRecord
@@ -56,6 +58,13 @@ def fit_numbers(
 ) -> RegressionModel:
     """Grow a regression tree on a table and prune it."""
     checked_parameters(parameters)
+    with Threads(effective_jobs(parameters.n_jobs)):
+        return _fit_table(parameters, X, y, sample_weight, groups)
+
+
+def _fit_table(
+    parameters: RegressionParameters, X: Any, y: Any, sample_weight: Any, groups: Any
+) -> RegressionModel:
     table, numbers = read_table(X), read_numbers(y)
     # rows of one class: weights, groups and columns are read as for a classifier
     rows = LabelledRows.of(table, np.zeros(len(numbers), dtype=int), sample_weight, groups)

@@ -14,6 +14,7 @@ from libc.math cimport INFINITY, nextafter
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
+from treebound._utils._pool cimport Pool
 from treebound.growing._layout cimport (
     NOMINAL, Packing, REAL, Scratch, allocate, read_values, row_of, source_of, value_at, zeros,
 )
@@ -398,26 +399,61 @@ def keys_of(const double[::1] values):
     return np.asarray(keys)
 
 
+cdef struct Making:
+    # The bins of all columns, to be chosen.
+    Coder* coders
+    Source* sources
+    Py_ssize_t* n_rows      # by column
+    Py_ssize_t max_bins
+    Scratch* scratch        # one per thread
+    bint failed             # memory ran out
+
+
+cdef void make_column(void* context, Py_ssize_t j, int thread) noexcept with gil:
+    cdef Making* making = <Making*>context
+    try:
+        with nogil:
+            make_coder(
+                &making.coders[j], &making.sources[j], making.n_rows[j], making.max_bins,
+                &making.scratch[thread],
+            )
+    except MemoryError:
+        making.failed = True
+
+
 cdef class Bins:
     """A monotone map from values to bins for every column."""
     # samples are values of some rows, a column each; not read for a column of no more categories
     # than bins. Nominal columns have a bin for each category.
 
-    def __init__(self, samples, kinds, n_categories, Py_ssize_t max_bins):
-        cdef Scratch scratch
-        cdef Source source
+    def __init__(self, samples, kinds, n_categories, Py_ssize_t max_bins, Pool pool=None):
+        cdef Making making
         cdef Py_ssize_t j
-        memset(&scratch, 0, sizeof(Scratch))
         self.n_columns = len(kinds)
         self.kinds = list(kinds)
         self.coders = <Coder*>zeros(self.n_columns, sizeof(Coder))
+        pool = pool or Pool(1)
+        memset(&making, 0, sizeof(Making))
+        making.coders = self.coders
+        making.max_bins = max_bins
         try:
+            making.sources = <Source*>zeros(self.n_columns, sizeof(Source))
+            making.n_rows = <Py_ssize_t*>zeros(self.n_columns, sizeof(Py_ssize_t))
+            making.scratch = <Scratch*>zeros(pool.n_threads, sizeof(Scratch))
             for j, values in enumerate(samples):
-                source = source_of(values, kinds[j])
-                source.n_categories = n_categories[j]
-                make_coder(&self.coders[j], &source, len(values), max_bins, &scratch)
+                making.sources[j] = source_of(values, kinds[j])
+                making.sources[j].n_categories = n_categories[j]
+                making.n_rows[j] = len(values)
+            with nogil:
+                pool.run(&make_column, &making, self.n_columns)
+            if making.failed:
+                raise MemoryError
         finally:
-            free_scratch(&scratch)
+            for j in range(pool.n_threads if making.scratch != NULL else 0):
+                free_scratch(&making.scratch[j])
+            free(making.sources)
+            free(making.n_rows)
+            free(making.scratch)
         self.set_lists()
 
     def __dealloc__(self):

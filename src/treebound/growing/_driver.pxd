@@ -32,6 +32,7 @@ cdef struct GrownNode:
     bint expanded         # whether it is an inner node
     Sorted* home          # the sorted rows it is in; NULL: it has none
     void* histogram       # of a node in the coded sample; or NULL
+    void* ahead           # what a thread found out before its turn; or NULL
     int32_t n_first       # of the splits that come first, how many are above it or do not part it
     uint64_t groups       # of columns that it may split on; see `Rules`
 
@@ -98,6 +99,9 @@ cdef class Driver:
     cdef int set_counts(self, int32_t index, const int64_t[::1] counts, int64_t rows) except -1
     cdef int set_known(self, int32_t index) except -1
     cdef bint settle(self, int32_t index) noexcept nogil
+    cdef bint may_split(
+        self, const int64_t* counts, Py_ssize_t n_rows, Py_ssize_t depth
+    ) noexcept nogil
     cdef int add_children(self, int32_t index) except -1 nogil
     cdef void count_right(self, int32_t index) noexcept nogil
     cdef void wait(self, int32_t index) noexcept nogil

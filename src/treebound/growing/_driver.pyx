@@ -480,18 +480,22 @@ cdef class Driver:
         """Weight and purity from the counts; whether the node may be split at all."""
         cdef GrownNode* node = &self.tree.nodes[index]
         cdef const int64_t* counts = self.tree.counts_of(index)
-        cdef Py_ssize_t k, classes = 0
         node.weight = weight_in(counts, NULL, &self.problem)
-        if self.problem.criterion == SQUARED:
-            classes = 2 if self.spread(index) > 0.0 else 1
-        for k in range(self.tree.n_classes if self.problem.criterion != SQUARED else 0):
-            classes += counts[k] > 0
         node.purity = purity_of(counts, node.weight, &self.problem)
-        return (
-            classes > 1
-            and self.tree.rows_in(index) >= self.min_split
-            and node.depth < self.max_depth
-        )
+        return self.may_split(counts, self.tree.rows_in(index), node.depth)
+
+    cdef bint may_split(
+        self, const int64_t* counts, Py_ssize_t n_rows, Py_ssize_t depth
+    ) noexcept nogil:
+        """Return True if rows and depth of a node allow a split, and its rows are not all alike."""
+        cdef Py_ssize_t k, classes = 0
+        if n_rows < self.min_split or depth >= self.max_depth:
+            return False
+        if self.problem.criterion == SQUARED:
+            return spread_of(counts[WEIGHT], counts[SUM], counts[SQUARES], &self.problem) > 0.0
+        for k in range(self.tree.n_classes):
+            classes += counts[k] > 0
+        return classes > 1
 
     cdef int add_children(self, int32_t index) except -1 nogil:
         """Add two leaves with all rows of the node and zero counts."""

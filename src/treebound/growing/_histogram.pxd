@@ -92,6 +92,11 @@ cdef void gather(
     Py_ssize_t n_rows, const Gathered* to,
 ) noexcept nogil
 
+cdef void gather_in_blocks(
+    const Binned* data, Py_ssize_t j, Py_ssize_t start, Py_ssize_t stop, const uint8_t* wanted,
+    const Gathered* to, Pool pool,
+) noexcept nogil
+
 cdef size_t size_of(const Counted* counted) noexcept nogil
 
 cdef void add_counts(

@@ -558,8 +558,70 @@ cdef void gather(
     Py_ssize_t n_rows, const Gathered* to,
 ) noexcept nogil:
     """The ``n_rows`` rows of wanted bins; ``to.rows`` needs room for one more."""
-    cdef const Source* source = &data.sources[j]
-    cdef const Problem* problem = data.problem
+    find_wanted(data, j, start, stop, wanted, to.rows)
+    read_wanted(data, j, 0, n_rows, to)
+
+
+cdef struct Gathering:
+    # Rows of wanted bins that threads gather.
+    const Binned* data
+    Py_ssize_t column
+    const uint8_t* wanted
+    const Gathered* to
+    Py_ssize_t start
+    Py_ssize_t stop
+    Py_ssize_t size                 # of a block
+    Py_ssize_t n_found[MAX_BLOCKS]  # by block
+    Py_ssize_t first[MAX_BLOCKS]    # place of its first row
+
+
+cdef void gather_in_blocks(
+    const Binned* data, Py_ssize_t j, Py_ssize_t start, Py_ssize_t stop, const uint8_t* wanted,
+    const Gathered* to, Pool pool,
+) noexcept nogil:
+    """The same for a large node, in threads; its part of the buffer for partitions is used."""
+    cdef Gathering gathering
+    cdef Py_ssize_t n_blocks = blocks_of(stop - start, PARTING_ROWS, pool), block, first = 0
+    gathering.data = data
+    gathering.column = j
+    gathering.wanted = wanted
+    gathering.to = to
+    gathering.start = start
+    gathering.stop = stop
+    gathering.size = (stop - start + n_blocks - 1) // n_blocks
+    pool.run(&find_block, &gathering, n_blocks)
+    for block in range(n_blocks):
+        gathering.first[block] = first
+        first += gathering.n_found[block]
+    pool.run(&read_block, &gathering, n_blocks)
+
+
+cdef void find_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
+    cdef Gathering* gathering = <Gathering*>context
+    cdef Py_ssize_t start = min(gathering.start + block * gathering.size, gathering.stop)
+    gathering.n_found[block] = find_wanted(
+        gathering.data, gathering.column, start,
+        min(start + gathering.size, gathering.stop), gathering.wanted,
+        gathering.data.other + start,
+    )
+
+
+cdef void read_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
+    cdef Gathering* gathering = <Gathering*>context
+    cdef Py_ssize_t start = min(gathering.start + block * gathering.size, gathering.stop)
+    cdef Py_ssize_t first = gathering.first[block], n = gathering.n_found[block]
+    memcpy(
+        gathering.to.rows + first, gathering.data.other + start, n * sizeof(uint32_t)
+    )
+    read_wanted(gathering.data, gathering.column, first, first + n, gathering.to)
+
+
+cdef Py_ssize_t find_wanted(
+    const Binned* data, Py_ssize_t j, Py_ssize_t start, Py_ssize_t stop, const uint8_t* wanted,
+    uint32_t* found,
+) noexcept nogil:
+    """Collect the rows of wanted bins, in order; return how many they are."""
+    # One place after the last may be written, but none after as many as there are rows.
     cdef const char* codes = codes_of(data, j)
     cdef const uint32_t* rows = data.rows
     cdef Py_ssize_t i, n_wanted = 0
@@ -568,10 +630,21 @@ cdef void gather(
     for i in range(start, stop):
         prefetch(codes + LANES * width * <size_t>rows[i + AHEAD])
         row = rows[i]
-        to.rows[n_wanted] = <uint32_t>row
+        found[n_wanted] = <uint32_t>row
         n_wanted += wanted[code_in(codes, width, row)]
-    for i in range(n_rows):
-        prefetch(source.first + to.rows[min(i + AHEAD, n_rows - 1)] * source.stride)
+    return n_wanted
+
+
+cdef void read_wanted(
+    const Binned* data, Py_ssize_t j, Py_ssize_t first, Py_ssize_t stop, const Gathered* to
+) noexcept nogil:
+    """Read keys, labels and weights of gathered rows."""
+    cdef const Source* source = &data.sources[j]
+    cdef const Problem* problem = data.problem
+    cdef Py_ssize_t i
+    cdef size_t row
+    for i in range(first, stop):
+        prefetch(source.first + to.rows[min(i + AHEAD, stop - 1)] * source.stride)
         row = to.rows[i]
         to.keys[i] = key_of(value_at(source, row))
         to.labels[i] = data.counted.labels[row]

@@ -18,6 +18,28 @@ cdef struct Columns:
     Finder* finders         # one per thread
     ColumnBounds* bounds    # one per column, in the memory of the histogram
     KernelSplit* splits
+    int* finder_of          # by column: the finder that has gathered its rows; or -1
+
+
+cdef struct Ahead:
+    # What a thread found out about a leaf before its turn; then class counts of the left child.
+    bint searched
+    bint gains              # whether there is a split
+    KernelSplit split
+    double priority
+    bint parted             # whether its rows are those of its children, one after the other
+    Py_ssize_t n_left
+    void* whole             # its histogram, or already that of the larger child; or NULL
+    void* small             # memory for the histogram of the smaller child; or NULL
+    bint counted            # whether that, or of a leaf that is searched its histogram, is counted
+
+
+cdef struct Division:
+    # The rows of a node that is split.
+    Py_ssize_t n_left
+    int64_t* left           # counts of the left child
+    bint keep_left          # which children may be split
+    bint keep_right
 
 
 cdef class SharedCodes:
@@ -55,11 +77,13 @@ cdef class Grower(Driver):
     cdef dict options           # as they were given
     cdef Py_ssize_t thread_values   # fewer open values are not shared by threads
     cdef list hands             # a grower for each thread
+    cdef int32_t* batch         # leaves that threads work on, one each
     cdef Binned view            # of a hand: the coded sample
     cdef int32_t[::1] branches  # leaves, the largest first,
     cdef int32_t[::1] hand_of   # the number of the hand that grows each, -1 before it begins,
     cdef int32_t[::1] root_of   # and its node there
-    cdef object failure         # what was raised in a thread
+    cdef object failure         # what was raised in a thread,
+    cdef bint failed            # and whether anything was
     cdef int set_sample(
         self, columns, y, weights, kinds, n_categories, may_miss, part, shared
     ) except -1
@@ -79,14 +103,31 @@ cdef class Grower(Driver):
     cdef bint conclude(self, const Task* task) except -1 nogil
     cdef int search_histogram(self, int32_t index) except -1 nogil
     cdef ColumnBounds bound_columns(self, const Task* task, const GrownNode* node) noexcept nogil
-    cdef int search_columns(self) except -1 nogil
-    cdef void each_column(self, Work work) noexcept nogil
+    cdef int search_columns(self, const GrownNode* node) except -1 nogil
+    cdef bint gather_columns(self) noexcept nogil
+    cdef void each_column(self, Work work, bint shared) noexcept nogil
     cdef bint is_uninformative(self, Py_ssize_t live_rows) noexcept nogil
     cdef bint set_children(self, int32_t index, Py_ssize_t middle, bint* may_split) except -1 nogil
     cdef int expand_large(self, int32_t index) except -1 nogil
-    cdef int part_histogram(
-        self, int32_t index, int32_t small, int32_t large, bint keep_small, bint keep_large
-    ) except -1 nogil
+    cdef void part_rows(
+        self, GrownNode* node, const int64_t* counts, Division* division
+    ) noexcept nogil
+    cdef void count_smaller(
+        self, const GrownNode* node, const Division* division, void* whole, void* small
+    ) noexcept nogil
+    cdef bint is_counted(
+        self, const GrownNode* node, const Division* division, bint larger
+    ) noexcept nogil
+    cdef void hand_on(
+        self, const GrownNode* node, const Division* division, void* whole, void* small
+    ) noexcept nogil
+    cdef Ahead* work_ahead(self, int32_t index) except? NULL nogil
+    cdef bint may_work_ahead(self, int32_t index) noexcept nogil
+    cdef Py_ssize_t choose_batch(self, int32_t index) noexcept nogil
+    cdef int prepare(self, int32_t index) except -1 nogil
+    cdef int work_for(self, Grower boss, int32_t index) except -1 nogil
+    cdef void settle_ahead(self, int32_t index) noexcept nogil
+    cdef int hire(self, Py_ssize_t n) except -1
     cdef int expand_sorted(self, int32_t index) except -1 nogil
     cdef int grow_branches(self) except -1
     cdef Grower hand(self)

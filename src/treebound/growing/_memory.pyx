@@ -35,16 +35,18 @@ from treebound.growing._histogram cimport (
     size_of,
 )
 from treebound.growing._search cimport (
-    ColumnBounds, Finder, all_bounds, best_of_column, bounds_of_column, free_finder, init_finder,
+    ColumnBounds, Finder, all_bounds, best_of_column, bounds_of_column, free_finder,
+    gather_marked, init_finder, mark_bins,
 )
-from treebound.growing._driver cimport BOUNDED, Driver, GrownNode, WAITING, leave
+from treebound.growing._driver cimport BOUNDED, Driver, FOUND, GrownNode, WAITING, leave
 
 
 cdef enum:
     FINE_ROWS = 400_000   # larger samples get finer bins if the first ones are not informative
     BYTES_A_ROW = 8       # of histograms
     MIN_BYTES = 1 << 25
-    THREAD_CELLS = 4096   # fewer counts are searched by one thread
+    THREAD_CELLS = 32768  # fewer counts are searched by one thread
+    SEARCH_CELLS = 4096   # the same for searches inside bins
     THREAD_VALUES = 65536 # for each thread
     TOLD = 50             # pauses of 20 milliseconds
     BRANCHES = 4          # subtrees for each thread
@@ -74,11 +76,17 @@ cdef class Grower(Driver):
         self.sorted.tasks[0].splits = <KernelSplit*>allocate(n_columns, sizeof(KernelSplit))
         self.sorted.tasks[1].splits = <KernelSplit*>allocate(n_columns, sizeof(KernelSplit))
         self.sorted.scratch = self.scratch
+        self.columns.finder_of = <int*>allocate(n_columns, sizeof(int))
+        memset(self.columns.finder_of, -1, n_columns * sizeof(int))
+        self.batch = <int32_t*>allocate(pool.n_threads, sizeof(int32_t))
 
     def __dealloc__(self):
         cdef int t
+        cdef Py_ssize_t i
         if self.pool is None:
             return  # the options were refused
+        for i in range(self.tree.n_nodes):
+            self.settle_ahead(<int32_t>i)
         self.forget_codes()
         free(self.view.sides)
         if self.scratch != NULL:
@@ -87,6 +95,8 @@ cdef class Grower(Driver):
         free(self.scratch)
         free(self.sorted.tasks[0].splits)
         free(self.sorted.tasks[1].splits)
+        free(self.columns.finder_of)
+        free(self.batch)
 
     cdef int set_sample(
         self, columns, y, weights, kinds, n_categories, may_miss, part, shared
@@ -181,13 +191,14 @@ cdef class Grower(Driver):
         """Take the codes that there are for a part of a sample, else code all of its rows."""
         cdef Py_ssize_t n = self.problem.n_rows, j
         cdef uint32_t[:, ::1] rows
-        cdef const uint16_t[::1] labels
+        cdef uint16_t[::1] labels
+        cdef Starting starting
         cdef tuple coded = self.shared.coded
         columns, y, weights = self.arrays
         if self.ids == NULL or coded is None or max_bins == FINE_BINS:
             kinds = [self.sources[j].kind for j in range(self.n_columns)]
             sizes = [self.sources[j].n_categories for j in range(self.n_columns)]
-            bins = Bins(columns, kinds, sizes, max_bins)
+            bins = Bins(columns, kinds, sizes, max_bins, self.pool)
             coded = self.shared.coded = (bins, *code_shard(bins, columns, len(y), self.pool))
         bins, codes, ends, missing, single = coded
         weighted = weights is not None or self.numbers is not None
@@ -199,10 +210,20 @@ cdef class Grower(Driver):
             self.sources[j].may_miss |= missing[j]
             self.sources[j].span = max(ends[j][1] - ends[j][0], 0.0)
         rows = np.empty((2, n + AHEAD), dtype=np.uint32)
-        for j in range(n + AHEAD):
-            rows[0, j] = 0 if j >= n else j if self.ids == NULL else self.ids[j]
-        labels = y.astype(np.uint16)
-        self.order = (rows, labels)
+        short_labels = np.empty(len(y), dtype=np.uint16)
+        labels = short_labels
+        self.order = (rows, short_labels)
+        starting.rows = &rows[0, 0]
+        starting.ids = self.ids
+        starting.n_rows = n
+        starting.labels = self.problem.labels
+        starting.short_labels = &labels[0]
+        starting.n_labels = len(y)
+        with nogil:
+            self.pool.run(
+                &start_rows, &starting,
+                (max(starting.n_labels, n + AHEAD) + START_ROWS - 1) // START_ROWS,
+            )
         self.binned.rows = &rows[0, 0]
         self.binned.other = &rows[1, 0]
         self.binned.counted.labels = &labels[0]
@@ -325,7 +346,18 @@ cdef class Grower(Driver):
         cdef GrownNode* node = &self.tree.nodes[index]
         cdef Task* task = &self.sorted.tasks[0]
         cdef ColumnBounds bounds
+        cdef Ahead* ahead
         if self.takes_first(index):
+            self.tree.push(index)
+            return 0
+        ahead = self.work_ahead(index)
+        if ahead != NULL:
+            if not ahead.gains:
+                self.drop_histogram(index)
+                return 0
+            node.split = ahead.split
+            node.priority = ahead.priority
+            node.state = FOUND
             self.tree.push(index)
             return 0
         if node.histogram == NULL:
@@ -350,7 +382,7 @@ cdef class Grower(Driver):
             node.priority = self.priority_with(node, max(bounds.best, bounds.bound))
             self.tree.push(index)
             return 0
-        self.search_columns()
+        self.search_columns(node)
         if not self.conclude(task):
             self.drop_histogram(index)
         return 0
@@ -368,7 +400,7 @@ cdef class Grower(Driver):
             columns.finders[j].histogram = node.histogram
             columns.finders[j].floor = floor
         if node.state == WAITING:
-            self.each_column(&bound_column)
+            self.each_column(&bound_column, self.binned.counted.n_cells >= THREAD_CELLS)
         for j in range(self.n_columns):
             columns.splits[j].place = -1
             floor = max(floor, columns.bounds[j].best - 4.0 * task.view.tolerance)
@@ -376,20 +408,45 @@ cdef class Grower(Driver):
             columns.finders[j].floor = floor
         return all_bounds(columns.bounds, self.n_columns, floor)
 
-    cdef int search_columns(self) except -1 nogil:
+    cdef int search_columns(self, const GrownNode* node) except -1 nogil:
         """The best split of every column, after `bound_columns`."""
+        cdef bint large = (
+            self.pool.n_threads > 1 and 2 * (node.stop - node.start) >= self.thread_values
+        )
         cdef int t
-        self.each_column(&search_column)
+        if large and self.gather_columns():
+            self.each_column(&search_column, True)
+            memset(self.columns.finder_of, -1, self.n_columns * sizeof(int))
+        else:
+            self.each_column(&search_column, self.binned.counted.n_cells >= SEARCH_CELLS)
         for t in range(self.pool.n_threads):
             if self.columns.finders[t].failed:
                 with gil:
                     raise MemoryError
         return 0
 
-    cdef void each_column(self, Work work) noexcept nogil:
-        """Work on the columns of a large node, in threads."""
+    cdef bint gather_columns(self) noexcept nogil:
+        """Gather rows for the columns that may win, all threads for a column; if these are few."""
+        cdef Columns* columns = &self.columns
+        cdef Py_ssize_t n = 0, j
+        for j in range(self.n_columns):
+            n += is_live_column(columns, j)
+        if n > self.pool.n_threads:
+            return False
+        n = 0
+        for j in range(self.n_columns):
+            if is_live_column(columns, j):
+                columns.finder_of[j] = <int>n
+                n += 1
+        self.pool.run(&mark_column, columns, self.n_columns)
+        for j in range(n):
+            gather_marked(&columns.finders[j], self.pool)
+        return True
+
+    cdef void each_column(self, Work work, bint shared) noexcept nogil:
+        """Work on the columns of a node, in threads if it is shared."""
         cdef Py_ssize_t j
-        if self.binned.counted.n_cells >= THREAD_CELLS:
+        if shared:
             self.pool.run(work, &self.columns, self.n_columns)
             return
         for j in range(self.n_columns):
@@ -446,6 +503,8 @@ cdef class Grower(Driver):
 
     cdef int expand(self, int32_t index) except -1 nogil:
         """Partition the rows of a node."""
+        if self.tree.nodes[index].home == NULL and self.chains is None:
+            self.work_ahead(index)
         self.add_children(index)
         self.tree.nodes[index].expanded = True
         self.n_leaves += 1
@@ -470,28 +529,40 @@ cdef class Grower(Driver):
     cdef int expand_large(self, int32_t index) except -1 nogil:
         """Count the smaller child and subtract it for the larger one."""
         cdef GrownNode* node = &self.tree.nodes[index]
-        cdef Py_ssize_t middle, n_left, k
         cdef int64_t* left = self.tree.counts_of(node.left)
-        cdef const uint32_t* rows = self.binned.rows + node.start
-        cdef bint left_is_small
+        cdef Ahead* ahead = <Ahead*>node.ahead
+        cdef Division division
+        cdef void* whole = node.histogram
+        cdef void* small = NULL
         cdef bint[2] keep
-        if self.sources[node.split.column].kind != NOMINAL:
-            self.find_ends(node, &node.split)
-        n_left = part_binned(self.binned, node.start, node.stop, &node.split, self.pool)
-        middle = node.start + n_left
-        left_is_small = n_left <= node.stop - middle
-        if left_is_small:
-            self.count_labels(rows, n_left, left)
+        cdef bint ready = ahead != NULL and ahead.parted
+        division.left = left
+        node.histogram = NULL
+        if ready:
+            node.split = ahead.split
+            memcpy(left, ahead + 1, self.tree.n_classes * sizeof(int64_t))
+            division.n_left = ahead.n_left
+            whole = ahead.whole
+            small = ahead.small
+            if not ahead.counted:
+                self.give_histogram(small)
+                small = NULL
+            free(ahead)
+            node.ahead = NULL
         else:
-            self.count_labels(rows + n_left, node.stop - middle, left)
-        for k in range(0 if left_is_small else self.tree.n_classes):
-            left[k] = self.tree.counts_of(index)[k] - left[k]
-        if not self.set_children(index, middle, keep):
+            self.part_rows(node, self.tree.counts_of(index), &division)
+        if not self.set_children(index, node.start + division.n_left, keep):
             keep[0] = keep[1] = False
-        if left_is_small:
-            self.part_histogram(index, node.left, node.right, keep[0], keep[1])
-        else:
-            self.part_histogram(index, node.right, node.left, keep[1], keep[0])
+        division.keep_left = keep[0]
+        division.keep_right = keep[1]
+        if not ready and (
+            self.is_counted(node, &division, False)
+            or (whole != NULL and self.is_counted(node, &division, True))
+        ):
+            small = self.take_histogram(False)
+            if small != NULL:
+                self.count_smaller(node, &division, whole, small)
+        self.hand_on(node, &division, whole, small)
         # without order the last one pushed is popped first
         if keep[1]:
             self.wait(node.right)
@@ -499,30 +570,62 @@ cdef class Grower(Driver):
             self.wait(node.left)
         return 0
 
-    cdef int part_histogram(
-        self, int32_t index, int32_t small, int32_t large, bint keep_small, bint keep_large
-    ) except -1 nogil:
-        """Make histograms of the large children that may be split; release the one of the node."""
-        cdef void* whole = self.tree.nodes[index].histogram
-        cdef void* part = NULL
-        cdef Py_ssize_t start = self.tree.nodes[small].start, stop = self.tree.nodes[small].stop
-        self.tree.nodes[index].histogram = NULL
-        keep_small = keep_small and self.tree.rows_in(small) >= self.crossing
-        keep_large = keep_large and self.tree.rows_in(large) >= self.crossing and whole != NULL
-        if keep_small or keep_large:
-            part = self.take_histogram(False)
-        if part != NULL:
-            self.count(start, stop, part)
-        if part != NULL and keep_large:
-            add_counts(&self.binned.counted, whole, part, True)
-            self.tree.nodes[large].histogram = whole
+    cdef void part_rows(
+        self, GrownNode* node, const int64_t* counts, Division* division
+    ) noexcept nogil:
+        """Partition the rows of a node, and count the classes of its left child."""
+        cdef const uint32_t* rows = self.binned.rows + node.start
+        cdef int64_t* left = division.left
+        cdef Py_ssize_t n = node.stop - node.start, n_left, k
+        if self.sources[node.split.column].kind != NOMINAL:
+            self.find_ends(node, &node.split)
+        n_left = part_binned(self.binned, node.start, node.stop, &node.split, self.pool)
+        memset(left, 0, self.tree.n_classes * sizeof(int64_t))
+        if 2 * n_left <= n:
+            self.count_labels(rows, n_left, left)
+        else:
+            self.count_labels(rows + n_left, n - n_left, left)
+            for k in range(self.tree.n_classes):
+                left[k] = counts[k] - left[k]
+        division.n_left = n_left
+
+    cdef bint is_counted(
+        self, const GrownNode* node, const Division* division, bint larger
+    ) noexcept nogil:
+        """Return True if the larger or smaller child is large enough for a histogram."""
+        cdef Py_ssize_t n_right = node.stop - node.start - division.n_left
+        cdef bint left = (division.n_left <= n_right) != larger
+        if not (division.keep_left if left else division.keep_right):
+            return False
+        return (division.n_left if left else n_right) >= self.crossing
+
+    cdef void count_smaller(
+        self, const GrownNode* node, const Division* division, void* whole, void* small
+    ) noexcept nogil:
+        """Count the smaller child, and make the histogram of the node that of the larger one."""
+        cdef Py_ssize_t middle = node.start + division.n_left
+        if division.n_left <= node.stop - middle:
+            self.count(node.start, middle, small)
+        else:
+            self.count(middle, node.stop, small)
+        if whole != NULL and self.is_counted(node, division, True):
+            add_counts(&self.binned.counted, whole, small, True)
+
+    cdef void hand_on(
+        self, const GrownNode* node, const Division* division, void* whole, void* small
+    ) noexcept nogil:
+        """Give the children their histograms, and release what is not needed."""
+        cdef bint left_is_small = 2 * division.n_left <= node.stop - node.start
+        cdef int32_t small_child = node.left if left_is_small else node.right
+        cdef int32_t large_child = node.right if left_is_small else node.left
+        if small != NULL and whole != NULL and self.is_counted(node, division, True):
+            self.tree.nodes[large_child].histogram = whole
         else:
             self.give_histogram(whole)
-        if keep_small:
-            self.tree.nodes[small].histogram = part
+        if self.is_counted(node, division, False):
+            self.tree.nodes[small_child].histogram = small
         else:
-            self.give_histogram(part)
-        return 0
+            self.give_histogram(small)
 
     cdef int expand_sorted(self, int32_t index) except -1 nogil:
         """Partition the rows of a sorted node and search its children if more may follow."""
@@ -553,6 +656,161 @@ cdef class Grower(Driver):
         self.conclude(&self.sorted.tasks[0])
         self.conclude(&self.sorted.tasks[1])
         return 0
+
+    # -- several leaves at once ----------------------------------------------------------------
+    # A node of some ten thousand rows keeps few threads busy. So when its turn comes the leaves that
+    # are likely to be next are searched, or divided, at the same time, each by a thread. What a
+    # thread finds out waits in `Ahead` until the turn of its leaf: the order of the leaves, and so
+    # the tree, stays the same. Leaves whose turn never comes were worked on in vain.
+
+    cdef Ahead* work_ahead(self, int32_t index) except? NULL nogil:
+        """What is known of a leaf whose turn has come, after work on it and on the next ones."""
+        # NULL: it is better for all threads to work on this leaf together
+        cdef const GrownNode* node = &self.tree.nodes[index]
+        cdef const Ahead* ahead = <Ahead*>node.ahead
+        cdef Py_ssize_t n, i
+        if ahead != NULL and (ahead.parted if node.state == FOUND else ahead.searched):
+            return <Ahead*>ahead
+        if self.pool.n_threads == 1 or not self.may_work_ahead(index):
+            return NULL
+        n = self.choose_batch(index)
+        if n < 2:
+            return NULL
+        for i in range(n):
+            self.prepare(self.batch[i])
+        with gil:
+            self.hire(n)
+        self.pool.run(&work_on_leaf, <void*>self, n)
+        if self.failed:
+            with gil:
+                raise self.failure
+        return <Ahead*>node.ahead
+
+    cdef bint may_work_ahead(self, int32_t index) noexcept nogil:
+        """Return True if a thread may work on a leaf before its turn."""
+        cdef const GrownNode* node = &self.tree.nodes[index]
+        cdef const Ahead* ahead = <const Ahead*>node.ahead
+        return (
+            index > 0
+            and self.binned != NULL
+            and node.home == NULL
+            and node.stop - node.start >= self.crossing
+            and node.n_first == self.n_firsts
+            and (node.state == FOUND or ahead == NULL)
+            and (ahead == NULL or not ahead.parted)
+        )
+
+    cdef Py_ssize_t choose_batch(self, int32_t index) noexcept nogil:
+        """Choose leaves to work on, this one first; return their number, 0 if it is alone."""
+        cdef Py_ssize_t most = self.pool.n_threads, n = 1, i, k, values, largest, whole
+        cdef Py_ssize_t max_rows = 2 * self.tree.rows_in(index) + BRANCH_ROWS
+        cdef int32_t leaf
+        cdef bint better
+        if self.max_leaves >= 0:
+            most = min(most, self.max_leaves - self.n_leaves)
+        self.batch[0] = index
+        for i in range(min(self.tree.n_frontier, 8 * most)):
+            leaf = self.tree.frontier[i]
+            if not self.may_work_ahead(leaf) or self.tree.rows_in(leaf) > max_rows:
+                continue
+            # invariant: from place 1 on leaves are in order, the best first
+            k = n
+            while k > 1:
+                if self.tree.in_order:
+                    better = self.tree.before(leaf, self.batch[k - 1])
+                else:
+                    better = self.tree.rows_in(leaf) > self.tree.rows_in(self.batch[k - 1])
+                if not better:
+                    break
+                if k < most:
+                    self.batch[k] = self.batch[k - 1]
+                k -= 1
+            if k < most:
+                self.batch[k] = leaf
+                n = min(n + 1, most)
+        largest = whole = 0
+        for i in range(n):
+            values = self.tree.rows_in(self.batch[i]) * self.n_columns
+            largest = max(largest, values)
+            whole += values
+        # one after the other, all threads together, or each by a thread
+        values = whole // self.pool.n_threads
+        return n if max(largest, values) < values + (n - 1) * self.thread_values else 0
+
+    cdef int prepare(self, int32_t index) except -1 nogil:
+        """Allocate what a thread needs for a leaf."""
+        cdef GrownNode* node = &self.tree.nodes[index]
+        cdef Ahead* ahead = <Ahead*>node.ahead
+        if ahead == NULL:
+            node.ahead = zeros(
+                1, sizeof(Ahead) + self.tree.n_classes * sizeof(int64_t)
+            )
+            ahead = <Ahead*>node.ahead
+        if node.state == FOUND:
+            ahead.whole = node.histogram
+            node.histogram = NULL
+            ahead.small = self.take_histogram(False)
+            ahead.counted = False
+        elif node.histogram == NULL:
+            node.histogram = self.take_histogram(True)
+        else:
+            ahead.counted = True
+        return 0
+
+    cdef int work_for(self, Grower boss, int32_t index) except -1 nogil:
+        """Search or divide a leaf of another grower."""
+        cdef GrownNode node = boss.tree.nodes[index]
+        cdef Ahead* ahead = <Ahead*>node.ahead
+        cdef Task* task = &self.sorted.tasks[0]
+        cdef ColumnBounds bounds
+        cdef Division division
+        cdef const int64_t* counts = boss.tree.counts_of(index)
+        cdef int64_t* right = self.scratch[0].right
+        cdef Py_ssize_t k, n_right
+        if node.state != FOUND:
+            if not ahead.counted:
+                self.count(node.start, node.stop, node.histogram)
+            boss.set_task(task, index, True)
+            bounds = self.bound_columns(task, &node)
+            if max(bounds.best, bounds.bound) > task.least:
+                self.search_columns(&node)
+                ahead.gains = self.choose(&node, task)
+            ahead.split = node.split
+            ahead.priority = node.priority
+            ahead.searched = True
+            return 0
+        division.left = <int64_t*>(ahead + 1)
+        self.part_rows(&node, counts, &division)
+        n_right = node.stop - node.start - division.n_left
+        for k in range(self.tree.n_classes):
+            right[k] = counts[k] - division.left[k]
+        division.keep_left = self.may_split(division.left, division.n_left, node.depth + 1)
+        division.keep_right = self.may_split(right, n_right, node.depth + 1)
+        ahead.counted = ahead.small != NULL and (
+            self.is_counted(&node, &division, False)
+            or (ahead.whole != NULL and self.is_counted(&node, &division, True))
+        )
+        if ahead.counted:
+            self.count_smaller(&node, &division, ahead.whole, ahead.small)
+        ahead.split = node.split
+        ahead.n_left = division.n_left
+        ahead.parted = True
+        return 0
+
+    cdef void settle_ahead(self, int32_t index) noexcept nogil:
+        """Take over a split that was found before the turn of a leaf; release the rest."""
+        cdef GrownNode* node = &self.tree.nodes[index]
+        cdef Ahead* ahead = <Ahead*>node.ahead
+        if ahead == NULL:
+            return
+        if node.state != FOUND and ahead.searched and ahead.gains:
+            node.split = ahead.split
+            node.priority = ahead.priority
+            node.state = FOUND
+        self.give_histogram(ahead.whole)
+        self.give_histogram(ahead.small)
+        free(ahead)
+        node.ahead = NULL
 
     # -- subtrees ----------------------------------------------------------------------------
 
@@ -586,7 +844,9 @@ cdef class Grower(Driver):
         self.branches = leaves[np.argsort(-rows, kind="stable")]
         self.hand_of = np.full(n, -1, dtype=np.int32)
         self.root_of = np.zeros(n, dtype=np.int32)
-        self.hands = [self.hand() for i in range(min(n, self.pool.n_threads))]
+        for i in range(n):
+            self.settle_ahead(leaves[i])
+        self.hire(min(n, self.pool.n_threads))
         (<Grower>self.hands[0]).progress = self.report_all
         with nogil:
             self.pool.run_long(<Work>&grow_branch, <void*>self, n)
@@ -596,6 +856,13 @@ cdef class Grower(Driver):
         for i in range(n):
             self.put_branch(self.branches[i], offsets[self.hand_of[i]] + self.root_of[i])
         self.tree.n_frontier = 0
+        return 0
+
+    cdef int hire(self, Py_ssize_t n) except -1:
+        """Make growers for so many threads."""
+        self.hands = self.hands or []
+        while len(self.hands) < n:
+            self.hands.append(self.hand())
         return 0
 
     cdef Grower hand(self):
@@ -857,6 +1124,42 @@ cdef void grow_branch(void* context, Py_ssize_t branch, int thread) noexcept wit
         stop_others()
 
 
+cdef void work_on_leaf(void* context, Py_ssize_t place, int thread) noexcept with gil:
+    cdef Grower boss = <Grower>context
+    cdef Grower hand = boss.hands[thread]
+    try:
+        with nogil:
+            hand.work_for(boss, boss.batch[place])
+    except BaseException as error:
+        boss.failure = error
+        boss.failed = True
+
+
+cdef enum:
+    START_ROWS = 65536   # prepared by a thread at a time
+
+
+cdef struct Starting:
+    # The rows of the root and the classes as 16 bits, to be written.
+    uint32_t* rows
+    const uint32_t* ids         # NULL: all rows
+    Py_ssize_t n_rows
+    const uint32_t* labels
+    uint16_t* short_labels
+    Py_ssize_t n_labels
+
+
+cdef void start_rows(void* context, Py_ssize_t block, int thread) noexcept nogil:
+    cdef Starting* starting = <Starting*>context
+    cdef Py_ssize_t start = block * START_ROWS, stop = start + START_ROWS, i
+    for i in range(start, min(stop, starting.n_rows)):
+        starting.rows[i] = <uint32_t>i if starting.ids == NULL else starting.ids[i]
+    for i in range(max(start, starting.n_rows), min(stop, starting.n_rows + AHEAD)):
+        starting.rows[i] = 0
+    for i in range(start, min(stop, starting.n_labels)):
+        starting.short_labels[i] = <uint16_t>starting.labels[i]
+
+
 cdef struct Labelled:
     # Rows whose classes are counted.
     const Problem* problem
@@ -898,9 +1201,21 @@ cdef void bound_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
 
 cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
     cdef Columns* columns = <Columns*>context
-    cdef Finder* finder = &columns.finders[thread]
-    if max(columns.bounds[j].best, columns.bounds[j].bound) > finder.floor:
+    cdef int place = thread if columns.finder_of[j] < 0 else columns.finder_of[j]
+    cdef Finder* finder = &columns.finders[place]
+    if finder.ready == j or max(columns.bounds[j].best, columns.bounds[j].bound) > finder.floor:
         columns.splits[j] = best_of_column(finder, j)
+
+
+cdef void mark_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
+    cdef Columns* columns = <Columns*>context
+    if columns.finder_of[j] >= 0:
+        mark_bins(&columns.finders[columns.finder_of[j]], j)
+
+
+cdef bint is_live_column(const Columns* columns, Py_ssize_t j) noexcept nogil:
+    """Return True if a column may hold the best split."""
+    return max(columns.bounds[j].best, columns.bounds[j].bound) > columns.finders[0].floor
 
 
 # -- from Python ---------------------------------------------------------------------------------

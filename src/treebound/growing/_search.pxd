@@ -5,6 +5,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from treebound.growing._layout cimport NodeView, KernelSplit, Scratch
+from treebound._utils._pool cimport Pool
 from treebound.growing._histogram cimport Binned, Counted, Gathered
 
 cdef struct Family:
@@ -50,6 +51,8 @@ cdef struct Finder:
     uint8_t* wanted        # by code
     Gathered gathered      # rows of the bins being searched
     Py_ssize_t n_gathered  # capacity
+    Py_ssize_t ready       # a column whose bins are marked and whose rows are gathered; or -1
+    Py_ssize_t n_ready     # these rows
     double floor
     bint failed            # memory ran out
 
@@ -88,6 +91,10 @@ cdef ColumnBounds bounds_of_column(Finder* finder, Py_ssize_t j) noexcept nogil
 cdef KernelSplit best_category(Finder* finder, Py_ssize_t j) noexcept nogil
 
 cdef KernelSplit best_of_column(Finder* finder, Py_ssize_t j) noexcept nogil
+
+cdef void mark_bins(Finder* finder, Py_ssize_t j) noexcept nogil
+
+cdef void gather_marked(Finder* finder, Pool pool) noexcept nogil
 
 cdef KernelSplit better_side(const KernelSplit* sides, const NodeView* node) noexcept nogil
 

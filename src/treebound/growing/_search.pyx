@@ -39,7 +39,7 @@ from treebound.growing._scan cimport (
     Segment, is_better, keep_heavy, may_stand, no_split, scan, try_categories,
 )
 from treebound.growing._sorted cimport has_entries, packing_of, presort
-from treebound.growing._histogram cimport CodedColumn, count_t, gather, rows_in
+from treebound.growing._histogram cimport CodedColumn, count_t, gather, gather_in_blocks, rows_in
 
 
 cdef extern from "loops.h":
@@ -600,6 +600,7 @@ cdef int init_finder(Finder* finder, const Binned* data, Scratch* scratch) excep
     finder.scratch = scratch
     init_profile(&finder.profile, data.max_codes, data.problem.n_classes)
     finder.wanted = <uint8_t*>zeros(data.max_codes + 1, 1)
+    finder.ready = -1
     return 0
 
 
@@ -670,11 +671,47 @@ cdef KernelSplit best_of_column(Finder* finder, Py_ssize_t j) noexcept nogil:
         best = best_category(finder, j)
     else:
         sides[0] = sides[1] = no_split(j)
-        read_column(finder, j)
-        walk_bins(finder, j, sides)
+        if finder.ready == j:
+            meet_bins(finder, j, 0, finder.profile.n_bins, finder.n_ready, sides)
+            finder.ready = -1
+        else:
+            read_column(finder, j)
+            walk_bins(finder, j, sides)
         best = better_side(sides, finder.node)
     finder.floor = max(finder.floor, best.score - 4.0 * finder.node.tolerance)
     return best
+
+
+cdef void mark_bins(Finder* finder, Py_ssize_t j) noexcept nogil:
+    """Mark the bins that may hold the best split of a column, to gather their rows in threads."""
+    # Rows of more than one batch are left to `walk_bins`.
+    cdef const Profile* profile = &finder.profile
+    cdef const uint8_t* single = finder.data.columns[j].coder.single
+    cdef Problem local = finder.data.problem[0]
+    cdef Py_ssize_t t
+    if finder.data.sources[j].kind == NOMINAL:
+        return
+    read_column(finder, j)
+    finder.n_ready = 0
+    for t in range(profile.n_bins):
+        if is_live(profile, t, single, finder.floor):
+            finder.wanted[profile.bins[t]] = True
+            finder.n_ready += rows_of(profile, t)
+    if finder.n_ready <= GATHERED and enlarge_finder(finder, finder.n_ready, &local):
+        finder.gathered.keys = finder.scratch.keys
+        finder.ready = j
+        return
+    for t in range(profile.n_bins):
+        finder.wanted[profile.bins[t]] = False
+
+
+cdef void gather_marked(Finder* finder, Pool pool) noexcept nogil:
+    """Gather the rows of marked bins, if there are any."""
+    if finder.ready >= 0 and finder.n_ready:
+        gather_in_blocks(
+            finder.data, finder.ready, finder.node.start, finder.node.stop, finder.wanted,
+            &finder.gathered, pool,
+        )
 
 
 cdef KernelSplit better_side(const KernelSplit* sides, const NodeView* node) noexcept nogil:
@@ -801,10 +838,11 @@ cdef const uint64_t* gather_entries(
     """Entries of the rows of wanted bins, sorted by value; NULL if out of memory."""
     cdef Scratch* scratch = finder.scratch
     cdef const NodeView* node = finder.node
-    if not enlarge_finder(finder, n_rows, local):
-        return NULL
-    finder.gathered.keys = scratch.keys
-    gather(finder.data, j, node.start, node.stop, finder.wanted, n_rows, &finder.gathered)
+    if finder.ready != j:
+        if not enlarge_finder(finder, n_rows, local):
+            return NULL
+        finder.gathered.keys = scratch.keys
+        gather(finder.data, j, node.start, node.stop, finder.wanted, n_rows, &finder.gathered)
     local.labels = finder.gathered.labels
     if local.weights != NULL:
         local.weights = finder.gathered.weights

@@ -10,7 +10,9 @@ from typing import Any, Generic, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils._pool import Threads
 from treebound._utils.frozen import set_fields
+from treebound._utils.jobs import effective_jobs
 from treebound._utils.versions import checked_state, state_with_version
 from treebound.data import Column, Matrix, read_matrix
 from treebound.data.frames import Table, read_table
@@ -136,8 +138,9 @@ class BaseModel(Generic[PathTree, PathChoice]):
         if is_stream(X):
             nodes = until_settled(lambda: [nodes for _, nodes in self.reached(X, n_jobs)])
             return np.concatenate(nodes) if nodes else np.empty(0, dtype=np.int32)
-        matrix = X if isinstance(X, Matrix) else self.read(X)
-        return self.tree.apply(matrix, n_jobs=n_jobs)
+        with Threads(effective_jobs(n_jobs)):
+            matrix = X if isinstance(X, Matrix) else self.read(X)
+            return self.tree.apply(matrix, n_jobs=n_jobs)
 
     def reached(
         self, X: Any, n_jobs: int | None = None, *, whole: bool = False

@@ -10,7 +10,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils._pool import Threads
 from treebound._utils.choices import CertificateKind
+from treebound._utils.jobs import effective_jobs, take
 from treebound._utils.validation import Number, WordedError, check, invalid, parts_of
 from treebound.certificate.abstention import Abstention
 from treebound.certificate.by_class import by_class_on_rows
@@ -141,11 +143,15 @@ class Model(LabelledRowReader):
 
     def predict(self, X: Any, n_jobs: int | None = None) -> NDArray[Any]:
         """The class of each row."""
-        return self.classes[self.tree.label].take(self.apply(X, n_jobs))
+        nodes = self.apply(X, n_jobs)
+        with Threads(effective_jobs(n_jobs)):
+            return take(self.classes[self.tree.label], nodes)
 
     def predict_proba(self, X: Any, n_jobs: int | None = None) -> NDArray[np.float64]:
         """The probability of each class for each row."""
-        return self.node_probabilities.take(self.apply(X, n_jobs), axis=0)
+        nodes = self.apply(X, n_jobs)
+        with Threads(effective_jobs(n_jobs)):
+            return take(self.node_probabilities, nodes)
 
     @cached_property
     def node_probabilities(self) -> NDArray[np.float64]:

@@ -9,6 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils._pool import Threads
+from treebound._utils.jobs import effective_jobs, take
 from treebound._utils.quantities import quantity
 from treebound._utils.validation import Number, Phrase, Setting, WordedText, check, invalid
 from treebound.certificate.number_certificate import NumberCertificate, certify_numbers
@@ -110,7 +112,9 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
 
     def predict(self, X: Any, n_jobs: int | None = None) -> Floats:
         """The predicted number of each row."""
-        return self.tree.value.take(self.apply(X, n_jobs))
+        nodes = self.apply(X, n_jobs)
+        with Threads(effective_jobs(n_jobs)):
+            return take(self.tree.value, nodes)
 
     def predict_interval(self, X: Any, coverage: float = 0.9, n_jobs: int | None = None) -> Floats:
         """The lower and the upper end of an interval for each row, shape (n_rows, 2)."""

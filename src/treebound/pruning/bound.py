@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -357,13 +357,15 @@ class BoundPruner(BasePruner):
 
     def predictions(
         self, grown: Sequence[BoundFold], max_leaves: int | None = None
-    ) -> Iterator[FoldPrediction]:
+    ) -> list[FoldPrediction]:
         """The rows of each fold, predicted by the tree that is chosen without them.
 
         Its weight is chosen on the other folds, so that no row inside the fold is used for it.
         """
         total = sum(fold.inside.total for fold in grown)
-        for at, fold in enumerate(grown):
+
+        def one(at: int) -> FoldPrediction:
+            fold = grown[at]
             weight, strength = self._weight, None
             if fold.measured is not None:
                 elsewhere = [other.measured for other in (*grown[:at], *grown[at + 1 :])]
@@ -374,7 +376,9 @@ class BoundPruner(BasePruner):
                     weight, strength = choice.weight, choice.strength
             predict = fold.candidates.predict(fold.inside, strength)
             chosen = predict(fold.best_size(weight, max_leaves))
-            yield FoldPrediction(fold.inside, chosen, predict)
+            return FoldPrediction(fold.inside, chosen, predict)
+
+        return each(one, range(len(grown)), effective_jobs(self.n_jobs))
 
     def _measured(
         self, candidates: Candidates, objective: Objective, rows: Sample | NodeSums

@@ -108,7 +108,7 @@ class Prunings:
 
     def _predicted(self, nodes: Codes, label: Codes, leaves: int) -> Codes:
         """The classes of rows that reach some nodes, with the tree of that many leaves."""
-        cuts = self.sizes.cuts(min(leaves, self.tree.n_leaves))
+        cuts = self.sizes.cuts(self.sizes.quick_size(min(leaves, self.tree.n_leaves)))
         sizes = self.tree.size[cuts]  # nodes below a cut follow it
         before = np.repeat(np.cumsum(sizes) - sizes, sizes)
         above = np.arange(self.tree.n_nodes)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import isnan, nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils._pool import each
 from treebound.data import Sample
 from treebound.data.draws import copies_of
 from treebound.data.weights import is_whole
@@ -229,22 +231,31 @@ def estimate_error(
     Estimate or None
         None if there are no rows.
     """
-    total: Tally | None = None
-    errors_by_size, costs_by_size, pairs = np.zeros(len(sizes)), np.zeros(len(sizes)), []
-    for sample, labels, of_size in predictions:
+
+    def figures(fold: FoldPrediction) -> tuple[Tally, Floats, list[Tally]]:
+        """The tally of a fold, its errors by independent rows, and the tally of each size."""
+        sample, labels, of_size = fold
         truth, times = sample.y.astype(np.int64), _times(sample)
         predicted = labels.astype(np.int64)
         tally = Tally.of(truth, predicted, times, len(classes), costs)
-        total = tally if total is None else total.plus(tally)
         dependent = copies_of(sample) if sample.groups is None else sample.groups
-        pairs.append(_by_group(times * (predicted != truth), times, dependent))
-        for at, size in enumerate(sizes):
+        of_sizes = []
+        for size in sizes:
             other = tally
             if size != chosen and of_size is not None:
                 of_other = of_size(size).astype(np.int64)
                 other = Tally.of(truth, of_other, times, len(classes), costs)
-            errors_by_size[at] += other.wrong
-            costs_by_size[at] += other.cost
+            of_sizes.append(other)
+        return tally, _by_group(times * (predicted != truth), times, dependent), of_sizes
+
+    tallies, pairs, by_size = [], [], []
+    for tally, pair, of_sizes in each(figures, predictions):
+        tallies.append(tally)
+        pairs.append(pair)
+        by_size.append(of_sizes)
+    total = reduce(Tally.plus, tallies) if tallies else None
+    errors_by_size = np.array([sum(fold[at].wrong for fold in by_size) for at in range(len(sizes))])
+    costs_by_size = np.array([sum(fold[at].cost for fold in by_size) for at in range(len(sizes))])
     if total is None or not total.rows:
         return None
     error, by_group = total.wrong / total.rows, np.concatenate(pairs)

@@ -71,6 +71,21 @@ class BestBySize(Generic[PathTree]):
         """The best pruning with that many leaves."""
         return self.tree.collapsed(self.cuts(leaves))
 
+    @cached_property
+    def counted(self) -> bool:
+        """True if errors are whole numbers, whose sums are exact."""
+        return bool((self.node_errors == np.floor(self.node_errors)).all())
+
+    def quick_size(self, leaves: int) -> int:
+        """The largest number of leaves up to this one whose pruning is quick to compute.
+
+        All small ones are, and the corners of the curve, which are close to each other.
+        """
+        if leaves <= max(SMALL, self._cap):
+            return leaves
+        corners = self._hull.leaves
+        return int(corners[corners <= leaves].max())
+
     def hull(self) -> tuple[NDArray[np.int64], Floats]:
         """Leaves and errors at the corners of the convex hull of the curve, in O(L log L).
 
@@ -96,7 +111,7 @@ class BestBySize(Generic[PathTree]):
         self._shift = int(depth.sum()).bit_length()
         if self._shift > room:  # more than 10^15 examples: ignore the depth
             self._shift, depth = 0, np.zeros_like(depth)
-        if bool((errors == np.floor(errors)).all()):
+        if self.counted:
             self._scale = 2.0 ** min(room, 0)
             counted = np.rint(errors * self._scale)
         else:
@@ -137,6 +152,8 @@ def optimal(sizes: BestBySize, objective: Objective) -> PruningResult:
     whole = sizes.tree.n_leaves
     if objective.score == "tail-inversion":
         size, score = _minimum_by_halves(sizes, objective)
+    elif whole > SMALL and (corner := _best_corner(sizes, objective)) is not None:
+        size, score = corner
     else:
         cap = whole if whole <= SMALL else _largest_size(sizes, objective)
         scores = objective.by_leaves(sizes.errors(cap))
@@ -172,6 +189,28 @@ def best_sizes(sizes: BestBySize, objective: Objective, weights: Floats) -> Ints
         scores = objective.at_weights(sizes.errors(cap), open_weights)
         best[~settled] = _first_least(scores) + 1
     return best
+
+
+def _best_corner(sizes: BestBySize, objective: Objective) -> tuple[int, float] | None:
+    """The size and score of the lowest corner of the error curve's hull, if nothing is lower.
+
+    Then the curve between the corners, O(L^2), is not needed. Fractional errors are rounded
+    differently there, so that scores would not be equal to the last bit.
+    """
+    corners, errors = sizes.hull()
+    if not sizes.counted or not _rising(objective, errors):
+        return None
+    leaves = np.arange(1, sizes.tree.n_leaves + 1)
+    lower = objective(
+        leaves, np.interp(leaves, corners, errors), objective.log_growth_leaves(leaves)
+    )
+    scores = lower[corners - 1]
+    at = int(np.argmin(scores))  # on ties the first, with the fewest leaves
+    lower[corners - 1] = np.inf
+    slack = 1e-9 * (1.0 + abs(scores[at]))  # for rounding errors of the hull
+    if lower.min() <= scores[at] + slack:
+        return None
+    return int(corners[at]), float(scores[at])
 
 
 def _first_least(scores: Floats) -> Ints:
@@ -314,6 +353,9 @@ class OptimalPath(CurvePath):
 
     def cuts(self, step: int) -> NDArray[np.intp]:
         return self._prunings.cuts(len(self) - step)
+
+    def offered_size(self, leaves: int) -> int:
+        return super().offered_size(self._prunings.quick_size(min(leaves, len(self))))
 
 
 def _pays(change: float) -> str:

@@ -178,6 +178,11 @@ class PruningPath(ABC, Generic[PathTree]):
             return self, int(most[0])
         return self, int(most[np.argmin(self.measured(most)[1])])
 
+    def offered_size(self, leaves: int) -> int:
+        """The number of leaves of a tree of at most ``leaves`` leaves that is quick to compute."""
+        path, step = self.reaching(leaves)
+        return int(path.leaves[step])
+
     def within(self, leaves: int) -> PruningPath[PathTree]:
         """The path with its best step of at most ``leaves`` leaves chosen.
 

@@ -474,6 +474,11 @@ def each(function, items, n_threads=None):
     return calls.results
 
 
+def threads_in_context():
+    """How many threads `Threads` allows here."""
+    return threads_here()
+
+
 def blocks(Py_ssize_t n_rows, Py_ssize_t least=16384):
     """The ends of blocks of rows for `each`: one for each thread, or some, but not too small."""
     cdef Py_ssize_t n_threads = threads_here(), n, i

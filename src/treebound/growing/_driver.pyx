@@ -12,6 +12,7 @@ from libc.math cimport INFINITY, NAN, ceil, floor, isinf, log2, sqrt
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
+from treebound._utils._pool import blocks, each
 from treebound.tree._thresholds cimport OBSERVED, pick
 from treebound.growing._layout cimport (
     ENTROPY, MISCLASSIFICATION, NOMINAL, REAL, SQUARED, SQUARES, SUM, TOLERANCE, WEIGHT, allocate,
@@ -137,7 +138,7 @@ cdef class Nodes:
         """The nodes as the arrays of a ``Tree``; counts are integers."""
         cdef int32_t[::1] order = np.empty(self.n_nodes, dtype=np.int32)
         cdef int32_t[::1] place = np.empty(self.n_nodes, dtype=np.int32)
-        cdef Py_ssize_t n = self.preorder(order, place), new, k
+        cdef Py_ssize_t n = self.preorder(order, place)
         arrays = {
             name: np.full(n, -1, dtype=np.int32) for name in ("feature", "category", "left", "right")
         } | {
@@ -145,6 +146,14 @@ cdef class Nodes:
             "counts": np.empty((n, self.n_classes), dtype=np.int64),
             "rows": np.empty(n, dtype=np.int64),
         }
+        each(lambda ends: self.write(arrays, order, place, *ends), blocks(n))
+        return arrays
+
+    def write(
+        self, arrays, const int32_t[::1] order, const int32_t[::1] place, Py_ssize_t start,
+        Py_ssize_t stop,
+    ):
+        """Write some nodes into the arrays, in pre-order."""
         cdef int32_t[::1] feature = arrays["feature"], category = arrays["category"]
         cdef int32_t[::1] left = arrays["left"], right = arrays["right"]
         cdef double[::1] threshold = arrays["threshold"]
@@ -152,19 +161,20 @@ cdef class Nodes:
         cdef int64_t[:, ::1] counts = arrays["counts"]
         cdef int64_t[::1] rows = arrays["rows"]
         cdef const GrownNode* node
-        for new in range(n):
-            node = &self.nodes[order[new]]
-            rows[new] = node.stop - node.start
-            for k in range(self.n_classes):
-                counts[new, k] = self.counts_of(order[new])[k]
-            if node.expanded:
-                threshold[new] = node.threshold
-                category[new] = node.category
-                feature[new] = <int32_t>node.split.column
-                missing_left[new] = node.split.missing_left
-                left[new] = place[node.left]
-                right[new] = place[node.right]
-        return arrays
+        cdef Py_ssize_t new, k
+        with nogil:
+            for new in range(start, stop):
+                node = &self.nodes[order[new]]
+                rows[new] = node.stop - node.start
+                for k in range(self.n_classes):
+                    counts[new, k] = self.counts_of(order[new])[k]
+                if node.expanded:
+                    threshold[new] = node.threshold
+                    category[new] = node.category
+                    feature[new] = <int32_t>node.split.column
+                    missing_left[new] = node.split.missing_left
+                    left[new] = place[node.left]
+                    right[new] = place[node.right]
 
     cdef Py_ssize_t preorder(self, int32_t[::1] order, int32_t[::1] place):
         """The inner nodes and leaves in pre-order, and the position of each; how many they are."""

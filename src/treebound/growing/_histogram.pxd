@@ -65,6 +65,7 @@ cdef struct Gathered:
 
 
 cdef enum:
+    MAX_BLOCKS = 256     # of rows
     AHEAD = 64           # rows to prefetch ahead; arrays of rows have so many more
     RIGHT = 0
     LEFT = 1
@@ -92,9 +93,9 @@ cdef void gather(
     Py_ssize_t n_rows, const Gathered* to,
 ) noexcept nogil
 
-cdef void gather_in_blocks(
+cdef void gather_groups(
     const Binned* data, Py_ssize_t j, Py_ssize_t start, Py_ssize_t stop, const uint8_t* wanted,
-    const Gathered* to, Pool pool,
+    Py_ssize_t n_groups, uint32_t* places, const Gathered* to, Pool pool,
 ) noexcept nogil
 
 cdef size_t size_of(const Counted* counted) noexcept nogil

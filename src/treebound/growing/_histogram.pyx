@@ -48,7 +48,6 @@ cdef enum:
     PARTING_ROWS = 8192
     COUNTING_ROWS = 4096    # counted by a thread at a time, at least,
     ADDED_CELLS = 2048   # counts that a thread adds up at a time
-    MAX_BLOCKS = 256
     MAX_THREADS = 256
     TOGETHER = 4096      # panel by panel
 
@@ -563,57 +562,80 @@ cdef void gather(
 
 
 cdef struct Gathering:
-    # Rows of wanted bins that threads gather.
+    # Rows of wanted bins that threads gather, group by group.
     const Binned* data
     Py_ssize_t column
-    const uint8_t* wanted
+    const uint8_t* wanted           # the group of a code, from 1 on; or 0
+    Py_ssize_t n_groups
     const Gathered* to
     Py_ssize_t start
     Py_ssize_t stop
     Py_ssize_t size                 # of a block
     Py_ssize_t n_found[MAX_BLOCKS]  # by block
-    Py_ssize_t first[MAX_BLOCKS]    # place of its first row
+    uint32_t* places                # by block and group: first rows, then where the next one goes
 
 
-cdef void gather_in_blocks(
+cdef void gather_groups(
     const Binned* data, Py_ssize_t j, Py_ssize_t start, Py_ssize_t stop, const uint8_t* wanted,
-    const Gathered* to, Pool pool,
+    Py_ssize_t n_groups, uint32_t* places, const Gathered* to, Pool pool,
 ) noexcept nogil:
-    """The same for a large node, in threads; its part of the buffer for partitions is used."""
+    """Gather the rows of each group of bins in threads, one group after the other."""
+    # Those of a group are in order. This uses the node's part of the buffer for partitions, and
+    # ``places``, which has MAX_BLOCKS entries for each group.
     cdef Gathering gathering
-    cdef Py_ssize_t n_blocks = blocks_of(stop - start, PARTING_ROWS, pool), block, first = 0
+    cdef Py_ssize_t n_blocks = blocks_of(stop - start, PARTING_ROWS, pool), block, group
+    cdef uint32_t first = 0, n
     gathering.data = data
     gathering.column = j
     gathering.wanted = wanted
+    gathering.n_groups = n_groups
     gathering.to = to
     gathering.start = start
     gathering.stop = stop
     gathering.size = (stop - start + n_blocks - 1) // n_blocks
+    gathering.places = places
     pool.run(&find_block, &gathering, n_blocks)
-    for block in range(n_blocks):
-        gathering.first[block] = first
-        first += gathering.n_found[block]
+    for group in range(n_groups):
+        for block in range(n_blocks):
+            n = places[block * n_groups + group]
+            places[block * n_groups + group] = first
+            first += n
     pool.run(&read_block, &gathering, n_blocks)
 
 
 cdef void find_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
     cdef Gathering* gathering = <Gathering*>context
-    cdef Py_ssize_t start = min(gathering.start + block * gathering.size, gathering.stop)
-    gathering.n_found[block] = find_wanted(
-        gathering.data, gathering.column, start,
-        min(start + gathering.size, gathering.stop), gathering.wanted,
-        gathering.data.other + start,
+    cdef const Binned* data = gathering.data
+    cdef Py_ssize_t start = min(gathering.start + block * gathering.size, gathering.stop), n, i
+    cdef const uint32_t* found = data.other + start
+    cdef uint32_t* counts = gathering.places + block * gathering.n_groups
+    cdef const char* codes = codes_of(data, gathering.column)
+    cdef int width = data.columns[gathering.column].width
+    n = find_wanted(
+        data, gathering.column, start, min(start + gathering.size, gathering.stop),
+        gathering.wanted, data.other + start,
     )
+    memset(counts, 0, gathering.n_groups * sizeof(uint32_t))
+    for i in range(n):
+        counts[gathering.wanted[code_in(codes, width, found[i])] - 1] += 1
+    gathering.n_found[block] = n
 
 
 cdef void read_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
     cdef Gathering* gathering = <Gathering*>context
-    cdef Py_ssize_t start = min(gathering.start + block * gathering.size, gathering.stop)
-    cdef Py_ssize_t first = gathering.first[block], n = gathering.n_found[block]
-    memcpy(
-        gathering.to.rows + first, gathering.data.other + start, n * sizeof(uint32_t)
-    )
-    read_wanted(gathering.data, gathering.column, first, first + n, gathering.to)
+    cdef const Binned* data = gathering.data
+    cdef Py_ssize_t start = min(gathering.start + block * gathering.size, gathering.stop), i
+    cdef const uint32_t* found = data.other + start
+    cdef uint32_t* places = gathering.places + block * gathering.n_groups
+    cdef const char* codes = codes_of(data, gathering.column)
+    cdef const Source* source = &data.sources[gathering.column]
+    cdef int width = data.columns[gathering.column].width, group
+    for i in range(gathering.n_found[block]):
+        prefetch(source.first + found[min(i + AHEAD, gathering.n_found[block] - 1)] * source.stride)
+        group = gathering.wanted[code_in(codes, width, found[i])] - 1
+        gathering.to.rows[places[group]] = found[i]
+        read_wanted(data, gathering.column, places[group], places[group] + 1, gathering.to)
+        places[group] += 1
 
 
 cdef Py_ssize_t find_wanted(
@@ -631,11 +653,11 @@ cdef Py_ssize_t find_wanted(
         prefetch(codes + LANES * width * <size_t>rows[i + AHEAD])
         row = rows[i]
         found[n_wanted] = <uint32_t>row
-        n_wanted += wanted[code_in(codes, width, row)]
+        n_wanted += wanted[code_in(codes, width, row)] > 0
     return n_wanted
 
 
-cdef void read_wanted(
+cdef inline void read_wanted(
     const Binned* data, Py_ssize_t j, Py_ssize_t first, Py_ssize_t stop, const Gathered* to
 ) noexcept nogil:
     """Read keys, labels and weights of gathered rows."""

@@ -19,19 +19,30 @@ cdef struct Columns:
     ColumnBounds* bounds    # one per column, in the memory of the histogram
     KernelSplit* splits
     int* finder_of          # by column: the finder that has gathered its rows; or -1
+    int n_live              # columns with such a finder
+    Scratch* scratch        # one per thread
 
 
-cdef struct Ahead:
-    # What a thread found out about a leaf before its turn; then class counts of the left child.
-    bint searched
+cdef struct Prospect:
+    # The split of a leaf, found before its turn.
+    bint known
+    bint bounded            # only a bound on its gain is known
     bint gains              # whether there is a split
     KernelSplit split
     double priority
+
+
+cdef struct Ahead:
+    # What a thread found out about a leaf before its turn; then class counts of both children.
+    Prospect found
+    Prospect children[2]
     bint parted             # whether its rows are those of its children, one after the other
+    KernelSplit split       # with both ends
     Py_ssize_t n_left
     void* whole             # its histogram, or already that of the larger child; or NULL
     void* small             # memory for the histogram of the smaller child; or NULL
     bint counted            # whether that, or of a leaf that is searched its histogram, is counted
+    bint deep               # whether searches go into the bins
 
 
 cdef struct Division:
@@ -77,13 +88,17 @@ cdef class Grower(Driver):
     cdef dict options           # as they were given
     cdef Py_ssize_t thread_values   # fewer open values are not shared by threads
     cdef list hands             # a grower for each thread
+    cdef void** hand_at         # the same
+    cdef int n_hands
+    cdef Py_ssize_t offset      # of a hand: where its nodes are in the whole tree
+    cdef int64_t next_branch    # that no hand has begun to grow
     cdef int32_t* batch         # leaves that threads work on, one each
     cdef Binned view            # of a hand: the coded sample
     cdef int32_t[::1] branches  # leaves, the largest first,
     cdef int32_t[::1] hand_of   # the number of the hand that grows each, -1 before it begins,
     cdef int32_t[::1] root_of   # and its node there
-    cdef object failure         # what was raised in a thread,
-    cdef bint failed            # and whether anything was
+    cdef object failure         # what was raised in a thread
+    cdef bint failed            # memory ran out in a thread
     cdef int set_sample(
         self, columns, y, weights, kinds, n_categories, may_miss, part, shared
     ) except -1
@@ -105,6 +120,7 @@ cdef class Grower(Driver):
     cdef ColumnBounds bound_columns(self, const Task* task, const GrownNode* node) noexcept nogil
     cdef int search_columns(self, const GrownNode* node) except -1 nogil
     cdef bint gather_columns(self) noexcept nogil
+    cdef void score_groups(self) noexcept nogil
     cdef void each_column(self, Work work, bint shared) noexcept nogil
     cdef bint is_uninformative(self, Py_ssize_t live_rows) noexcept nogil
     cdef bint set_children(self, int32_t index, Py_ssize_t middle, bint* may_split) except -1 nogil
@@ -125,14 +141,21 @@ cdef class Grower(Driver):
     cdef bint may_work_ahead(self, int32_t index) noexcept nogil
     cdef Py_ssize_t choose_batch(self, int32_t index) noexcept nogil
     cdef int prepare(self, int32_t index) except -1 nogil
-    cdef int work_for(self, Grower boss, int32_t index) except -1 nogil
+    cdef void work_for(self, Grower boss, int32_t index) noexcept nogil
+    cdef void divide_for(
+        self, GrownNode* node, const int64_t* counts, Ahead* ahead
+    ) noexcept nogil
+    cdef void foresee(
+        self, Task* task, GrownNode* node, bint deep, Prospect* prospect
+    ) noexcept nogil
+    cdef int take_prospect(self, int32_t index, const Prospect* prospect) except -1 nogil
     cdef void settle_ahead(self, int32_t index) noexcept nogil
     cdef int hire(self, Py_ssize_t n) except -1
     cdef int expand_sorted(self, int32_t index) except -1 nogil
     cdef int grow_branches(self) except -1
     cdef Grower hand(self)
     cdef int grow_below(self, Grower boss, Py_ssize_t branch) except -1 nogil
-    cdef Py_ssize_t add_nodes(self, Grower hand) except -1
+    cdef int add_nodes(self) except -1
     cdef void put_branch(self, int32_t index, int32_t root) noexcept
     cdef bint in_chains(self) noexcept nogil
     cdef int start_chains(self) except -1

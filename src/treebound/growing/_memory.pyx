@@ -23,7 +23,7 @@ from treebound.growing._layout cimport (
     Problem, Scratch, Source, add_row, allocate, count_classes, may_split_on, row_of, source_of,
     takes, value_at, zeros,
 )
-from treebound._utils._pool cimport Pool, Work, stop_others
+from treebound._utils._pool cimport Pool, Work, add_whole, stop_others
 from treebound.growing._scan cimport no_split, try_category
 from treebound.growing._sorted cimport (
     Part, Search, Sorted, Task, enlarge_scratch, find_neighbours, free_scratch, id_of, mark,
@@ -36,15 +36,16 @@ from treebound.growing._histogram cimport (
 )
 from treebound.growing._search cimport (
     ColumnBounds, Finder, all_bounds, best_of_column, bounds_of_column, free_finder,
-    gather_marked, init_finder, mark_bins,
+    best_of_groups, gather_marked, init_finder, mark_groups, score_group,
 )
-from treebound.growing._driver cimport BOUNDED, Driver, FOUND, GrownNode, WAITING, leave
+from treebound.growing._driver cimport BOUNDED, Driver, FOUND, GrownNode, Nodes, WAITING, leave
 
 
 cdef enum:
     FINE_ROWS = 400_000   # larger samples get finer bins if the first ones are not informative
     BYTES_A_ROW = 8       # of histograms
     MIN_BYTES = 1 << 25
+    MANY_THREADS = 4      # threads that search leaves whose turn may never come
     THREAD_CELLS = 32768  # fewer counts are searched by one thread
     SEARCH_CELLS = 4096   # the same for searches inside bins
     THREAD_VALUES = 65536 # for each thread
@@ -79,6 +80,7 @@ cdef class Grower(Driver):
         self.columns.finder_of = <int*>allocate(n_columns, sizeof(int))
         memset(self.columns.finder_of, -1, n_columns * sizeof(int))
         self.batch = <int32_t*>allocate(pool.n_threads, sizeof(int32_t))
+        self.hand_at = <void**>allocate(pool.n_threads, sizeof(void*))
 
     def __dealloc__(self):
         cdef int t
@@ -97,6 +99,7 @@ cdef class Grower(Driver):
         free(self.sorted.tasks[1].splits)
         free(self.columns.finder_of)
         free(self.batch)
+        free(self.hand_at)
 
     cdef int set_sample(
         self, columns, y, weights, kinds, n_categories, may_miss, part, shared
@@ -352,13 +355,9 @@ cdef class Grower(Driver):
             return 0
         ahead = self.work_ahead(index)
         if ahead != NULL:
-            if not ahead.gains:
-                self.drop_histogram(index)
-                return 0
-            node.split = ahead.split
-            node.priority = ahead.priority
-            node.state = FOUND
-            self.tree.push(index)
+            node.ahead = NULL
+            self.take_prospect(index, &ahead.found)
+            free(ahead)
             return 0
         if node.histogram == NULL:
             node.histogram = self.take_histogram(True)
@@ -415,6 +414,7 @@ cdef class Grower(Driver):
         )
         cdef int t
         if large and self.gather_columns():
+            self.score_groups()
             self.each_column(&search_column, True)
             memset(self.columns.finder_of, -1, self.n_columns * sizeof(int))
         else:
@@ -438,10 +438,28 @@ cdef class Grower(Driver):
             if is_live_column(columns, j):
                 columns.finder_of[j] = <int>n
                 n += 1
+        columns.n_live = <int>n
+        columns.scratch = self.scratch
         self.pool.run(&mark_column, columns, self.n_columns)
         for j in range(n):
             gather_marked(&columns.finders[j], self.pool)
         return True
+
+    cdef void score_groups(self) noexcept nogil:
+        """Find the best score in each group of bins, and raise the floor."""
+        cdef Columns* columns = &self.columns
+        cdef Py_ssize_t n_items = 0, c, g
+        cdef double floor = columns.finders[0].floor
+        cdef Finder* finder
+        for c in range(columns.n_live):
+            n_items += columns.finders[c].n_groups
+        self.pool.run(&score_item, columns, n_items)
+        for c in range(columns.n_live):
+            finder = &columns.finders[c]
+            for g in range(finder.n_groups):
+                floor = max(floor, finder.groups[g].best - 4.0 * finder.node.tolerance)
+        for c in range(columns.n_live):
+            columns.finders[c].floor = floor
 
     cdef void each_column(self, Work work, bint shared) noexcept nogil:
         """Work on the columns of a node, in threads if it is shared."""
@@ -536,6 +554,8 @@ cdef class Grower(Driver):
         cdef void* small = NULL
         cdef bint[2] keep
         cdef bint ready = ahead != NULL and ahead.parted
+        cdef Prospect[2] prospects
+        memset(prospects, 0, sizeof(prospects))
         division.left = left
         node.histogram = NULL
         if ready:
@@ -547,6 +567,8 @@ cdef class Grower(Driver):
             if not ahead.counted:
                 self.give_histogram(small)
                 small = NULL
+            prospects[0] = ahead.children[0]
+            prospects[1] = ahead.children[1]
             free(ahead)
             node.ahead = NULL
         else:
@@ -565,9 +587,23 @@ cdef class Grower(Driver):
         self.hand_on(node, &division, whole, small)
         # without order the last one pushed is popped first
         if keep[1]:
-            self.wait(node.right)
+            self.take_prospect(node.right, &prospects[1])
         if keep[0]:
-            self.wait(node.left)
+            self.take_prospect(node.left, &prospects[0])
+        return 0
+
+    cdef int take_prospect(self, int32_t index, const Prospect* prospect) except -1 nogil:
+        """Push a leaf with what is known of it, unless it is that no split gains."""
+        cdef GrownNode* node = &self.tree.nodes[index]
+        if not prospect.known:
+            self.wait(index)
+        elif not prospect.gains:
+            self.drop_histogram(index)
+        else:
+            node.split = prospect.split
+            node.priority = prospect.priority
+            node.state = BOUNDED if prospect.bounded else FOUND
+            self.tree.push(index)
         return 0
 
     cdef void part_rows(
@@ -669,7 +705,7 @@ cdef class Grower(Driver):
         cdef const GrownNode* node = &self.tree.nodes[index]
         cdef const Ahead* ahead = <Ahead*>node.ahead
         cdef Py_ssize_t n, i
-        if ahead != NULL and (ahead.parted if node.state == FOUND else ahead.searched):
+        if ahead != NULL and (ahead.parted if node.state == FOUND else ahead.found.known):
             return <Ahead*>ahead
         if self.pool.n_threads == 1 or not self.may_work_ahead(index):
             return NULL
@@ -678,12 +714,13 @@ cdef class Grower(Driver):
             return NULL
         for i in range(n):
             self.prepare(self.batch[i])
-        with gil:
-            self.hire(n)
+        if self.n_hands < n:
+            with gil:
+                self.hire(n)
         self.pool.run(&work_on_leaf, <void*>self, n)
         if self.failed:
             with gil:
-                raise self.failure
+                raise MemoryError
         return <Ahead*>node.ahead
 
     cdef bint may_work_ahead(self, int32_t index) noexcept nogil:
@@ -743,9 +780,13 @@ cdef class Grower(Driver):
         cdef Ahead* ahead = <Ahead*>node.ahead
         if ahead == NULL:
             node.ahead = zeros(
-                1, sizeof(Ahead) + self.tree.n_classes * sizeof(int64_t)
+                1, sizeof(Ahead) + 2 * self.tree.n_classes * sizeof(int64_t)
             )
             ahead = <Ahead*>node.ahead
+        # a search with few threads goes into the bins only if it must: bounds often suffice
+        ahead.deep = (
+            not self.tree.in_order or self.pool.n_threads >= MANY_THREADS or node.state == BOUNDED
+        )
         if node.state == FOUND:
             ahead.whole = node.histogram
             node.histogram = NULL
@@ -757,45 +798,82 @@ cdef class Grower(Driver):
             ahead.counted = True
         return 0
 
-    cdef int work_for(self, Grower boss, int32_t index) except -1 nogil:
+    cdef void work_for(self, Grower boss, int32_t index) noexcept nogil:
         """Search or divide a leaf of another grower."""
         cdef GrownNode node = boss.tree.nodes[index]
         cdef Ahead* ahead = <Ahead*>node.ahead
         cdef Task* task = &self.sorted.tasks[0]
-        cdef ColumnBounds bounds
-        cdef Division division
-        cdef const int64_t* counts = boss.tree.counts_of(index)
-        cdef int64_t* right = self.scratch[0].right
-        cdef Py_ssize_t k, n_right
-        if node.state != FOUND:
+        if node.state == FOUND:
+            self.divide_for(&node, boss.tree.counts_of(index), ahead)
+        else:
             if not ahead.counted:
                 self.count(node.start, node.stop, node.histogram)
             boss.set_task(task, index, True)
-            bounds = self.bound_columns(task, &node)
-            if max(bounds.best, bounds.bound) > task.least:
-                self.search_columns(&node)
-                ahead.gains = self.choose(&node, task)
-            ahead.split = node.split
-            ahead.priority = node.priority
-            ahead.searched = True
-            return 0
-        division.left = <int64_t*>(ahead + 1)
-        self.part_rows(&node, counts, &division)
-        n_right = node.stop - node.start - division.n_left
+            self.foresee(task, &node, ahead.deep, &ahead.found)
+        if self.columns.finders[0].failed:
+            boss.failed = True
+
+    cdef void foresee(
+        self, Task* task, GrownNode* node, bint deep, Prospect* prospect
+    ) noexcept nogil:
+        """Find the split of a leaf that has a histogram, or a bound on its gain."""
+        cdef ColumnBounds bounds = self.bound_columns(task, node)
+        prospect.known = True
+        if max(bounds.best, bounds.bound) <= task.least:
+            return
+        if deep or not bounds.live_rows:
+            self.each_column(&search_column, False)
+            prospect.gains = self.choose(node, task)
+            prospect.split = node.split
+            prospect.priority = node.priority
+        else:
+            prospect.gains = prospect.bounded = True
+            prospect.priority = self.priority_with(node, max(bounds.best, bounds.bound))
+
+    cdef void divide_for(
+        self, GrownNode* node, const int64_t* counts, Ahead* ahead
+    ) noexcept nogil:
+        """Divide the rows of a leaf, and search its children."""
+        cdef GrownNode* child = &self.tree.nodes[0]
+        cdef int64_t* left = <int64_t*>(ahead + 1)
+        cdef int64_t* right = left + self.tree.n_classes
+        cdef Py_ssize_t n = node.stop - node.start, k
+        cdef Division division
+        cdef bint larger
+        cdef int side
+        division.left = left
+        self.part_rows(node, counts, &division)
         for k in range(self.tree.n_classes):
-            right[k] = counts[k] - division.left[k]
-        division.keep_left = self.may_split(division.left, division.n_left, node.depth + 1)
-        division.keep_right = self.may_split(right, n_right, node.depth + 1)
+            right[k] = counts[k] - left[k]
+        division.keep_left = self.may_split(left, division.n_left, node.depth + 1)
+        division.keep_right = self.may_split(right, n - division.n_left, node.depth + 1)
         ahead.counted = ahead.small != NULL and (
-            self.is_counted(&node, &division, False)
-            or (ahead.whole != NULL and self.is_counted(&node, &division, True))
+            self.is_counted(node, &division, False)
+            or (ahead.whole != NULL and self.is_counted(node, &division, True))
         )
-        if ahead.counted:
-            self.count_smaller(&node, &division, ahead.whole, ahead.small)
         ahead.split = node.split
         ahead.n_left = division.n_left
         ahead.parted = True
-        return 0
+        if not ahead.counted:
+            return
+        self.count_smaller(node, &division, ahead.whole, ahead.small)
+        for side in range(2 if self.problem.rules == NULL else 0):
+            larger = (2 * division.n_left <= n) == (side == 1)
+            if not self.is_counted(node, &division, larger) or (larger and ahead.whole == NULL):
+                continue
+            child.start = node.start + (division.n_left if side else 0)
+            child.stop = node.stop if side else node.start + division.n_left
+            child.depth = node.depth + 1
+            child.state = WAITING
+            child.histogram = ahead.whole if larger else ahead.small
+            memcpy(
+                self.tree.counts_of(0), right if side else left,
+                self.tree.n_classes * sizeof(int64_t),
+            )
+            self.settle(0)
+            self.set_task(&self.sorted.tasks[0], 0, True)
+            self.foresee(&self.sorted.tasks[0], child, ahead.deep, &ahead.children[side])
+            child.histogram = NULL
 
     cdef void settle_ahead(self, int32_t index) noexcept nogil:
         """Take over a split that was found before the turn of a leaf; release the rest."""
@@ -803,9 +881,9 @@ cdef class Grower(Driver):
         cdef Ahead* ahead = <Ahead*>node.ahead
         if ahead == NULL:
             return
-        if node.state != FOUND and ahead.searched and ahead.gains:
-            node.split = ahead.split
-            node.priority = ahead.priority
+        if node.state != FOUND and ahead.found.gains and not ahead.found.bounded:
+            node.split = ahead.found.split
+            node.priority = ahead.found.priority
             node.state = FOUND
         self.give_histogram(ahead.whole)
         self.give_histogram(ahead.small)
@@ -838,7 +916,6 @@ cdef class Grower(Driver):
         """Grow subtrees below the leaves on the frontier, in threads."""
         cdef Py_ssize_t n = self.tree.n_frontier, i
         cdef int32_t index
-        cdef Grower hand
         leaves = np.array([self.tree.frontier[i] for i in range(n)], dtype=np.int32)
         rows = np.array([self.tree.rows_in(index) for index in leaves])
         self.branches = leaves[np.argsort(-rows, kind="stable")]
@@ -849,20 +926,23 @@ cdef class Grower(Driver):
         self.hire(min(n, self.pool.n_threads))
         (<Grower>self.hands[0]).progress = self.report_all
         with nogil:
-            self.pool.run_long(<Work>&grow_branch, <void*>self, n)
+            self.pool.run_long(<Work>&grow_branches_by, <void*>self, self.n_hands)
         if self.failure is not None:
             raise self.failure
-        offsets = [self.add_nodes(hand) for hand in self.hands]
+        self.add_nodes()
         for i in range(n):
-            self.put_branch(self.branches[i], offsets[self.hand_of[i]] + self.root_of[i])
+            index = <int32_t>(<Grower>self.hand_at[self.hand_of[i]]).offset + self.root_of[i]
+            self.put_branch(self.branches[i], index)
         self.tree.n_frontier = 0
         return 0
 
     cdef int hire(self, Py_ssize_t n) except -1:
         """Make growers for so many threads."""
         self.hands = self.hands or []
-        while len(self.hands) < n:
+        while self.n_hands < n:
             self.hands.append(self.hand())
+            self.hand_at[self.n_hands] = <void*>self.hands[self.n_hands]
+            self.n_hands += 1
         return 0
 
     cdef Grower hand(self):
@@ -908,24 +988,19 @@ cdef class Grower(Driver):
         self.tree.push(root)
         return self.run()
 
-    cdef Py_ssize_t add_nodes(self, Grower hand) except -1:
-        """Add all nodes of a hand; how much higher their numbers are here."""
-        cdef Py_ssize_t offset = self.tree.n_nodes, i
-        cdef int32_t index
-        cdef GrownNode* node
-        for i in range(hand.tree.n_nodes):
-            index = self.tree.add(0, 0, 0)
-            node = &self.tree.nodes[index]
-            node[0] = hand.tree.nodes[i]
-            node.histogram = NULL
-            node.left += <int32_t>offset if node.left >= 0 else 0
-            node.right += <int32_t>offset if node.right >= 0 else 0
-            memcpy(
-                self.tree.counts_of(index), hand.tree.counts_of(<int32_t>i),
-                self.tree.n_classes * sizeof(int64_t),
-            )
-        self.n_leaves += hand.n_leaves
-        return offset
+    cdef int add_nodes(self) except -1:
+        """Add the nodes of all hands."""
+        cdef Py_ssize_t n = self.tree.n_nodes
+        cdef Grower hand
+        for hand in self.hands:
+            hand.offset = n
+            n += hand.tree.n_nodes
+            self.n_leaves += hand.n_leaves
+        self.tree.enlarge(n)
+        self.tree.n_nodes = n
+        with nogil:
+            self.pool.run(&add_nodes_of, <void*>self, self.n_hands)
+        return 0
 
     cdef void put_branch(self, int32_t index, int32_t root) noexcept:
         """Put a grown subtree in the place of a leaf."""
@@ -1109,30 +1184,53 @@ cdef class Categories:
 # -- subtrees, and blocks of rows ----------------------------------------------------------------
 
 
-cdef void grow_branch(void* context, Py_ssize_t branch, int thread) noexcept with gil:
+cdef void grow_branches_by(void* context, Py_ssize_t number, int thread) noexcept with gil:
+    """Grow subtrees by one hand until none is left."""
+    # the interpreter is needed once, not for each subtree: other trees may keep it busy
     cdef Grower boss = <Grower>context
-    cdef Grower hand = boss.hands[thread]
-    if boss.failure is not None:
-        return
-    boss.hand_of[branch] = thread
+    cdef Grower hand = boss.hands[number]
+    cdef Py_ssize_t branch
     try:
         with nogil:
-            hand.grow_below(boss, branch)
+            branch = add_whole(&boss.next_branch, 1)
+            while branch < boss.branches.shape[0]:
+                boss.hand_of[branch] = <int32_t>number
+                hand.grow_below(boss, branch)
+                branch = add_whole(&boss.next_branch, 1)
     except BaseException as error:
+        add_whole(&boss.next_branch, boss.branches.shape[0])
         if boss.failure is None:
             boss.failure = error
         stop_others()
 
 
-cdef void work_on_leaf(void* context, Py_ssize_t place, int thread) noexcept with gil:
-    cdef Grower boss = <Grower>context
-    cdef Grower hand = boss.hands[thread]
-    try:
-        with nogil:
-            hand.work_for(boss, boss.batch[place])
-    except BaseException as error:
-        boss.failure = error
-        boss.failed = True
+cdef void add_nodes_of(void* context, Py_ssize_t number, int thread) noexcept nogil:
+    """Copy the nodes of a hand to their places in the whole tree."""
+    copy_nodes(
+        (<Grower>context).tree, (<Grower>(<Grower>context).hand_at[number]).tree,
+        (<Grower>(<Grower>context).hand_at[number]).offset,
+    )
+
+
+cdef void copy_nodes(Nodes to, Nodes tree, Py_ssize_t offset) noexcept nogil:
+    cdef GrownNode* node
+    cdef Py_ssize_t i
+    memcpy(to.nodes + offset, tree.nodes, tree.n_nodes * sizeof(GrownNode))
+    memcpy(
+        to.counts + offset * to.n_classes, tree.counts,
+        tree.n_nodes * to.n_classes * sizeof(int64_t),
+    )
+    for i in range(offset, offset + tree.n_nodes):
+        node = &to.nodes[i]
+        node.histogram = node.ahead = NULL
+        node.left += <int32_t>offset if node.left >= 0 else 0
+        node.right += <int32_t>offset if node.right >= 0 else 0
+
+
+cdef void work_on_leaf(void* context, Py_ssize_t place, int thread) noexcept nogil:
+    (<Grower>(<Grower>context).hand_at[thread]).work_for(
+        <Grower>context, (<Grower>context).batch[place]
+    )
 
 
 cdef enum:
@@ -1203,14 +1301,29 @@ cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
     cdef Columns* columns = <Columns*>context
     cdef int place = thread if columns.finder_of[j] < 0 else columns.finder_of[j]
     cdef Finder* finder = &columns.finders[place]
-    if finder.ready == j or max(columns.bounds[j].best, columns.bounds[j].bound) > finder.floor:
+    if columns.finder_of[j] >= 0 and finder.ready == j:
+        columns.splits[j] = best_of_groups(finder)
+    elif max(columns.bounds[j].best, columns.bounds[j].bound) > finder.floor:
         columns.splits[j] = best_of_column(finder, j)
 
 
 cdef void mark_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
     cdef Columns* columns = <Columns*>context
     if columns.finder_of[j] >= 0:
-        mark_bins(&columns.finders[columns.finder_of[j]], j)
+        mark_groups(&columns.finders[columns.finder_of[j]], j)
+
+
+cdef void score_item(void* context, Py_ssize_t item, int thread) noexcept nogil:
+    """Score a group of bins; groups are numbered through all columns."""
+    cdef Columns* columns = <Columns*>context
+    cdef int c = 0
+    while item >= columns.finders[c].n_groups:
+        item -= columns.finders[c].n_groups
+        c += 1
+    if not score_group(
+        &columns.finders[c], &columns.finders[c].groups[item], &columns.scratch[thread]
+    ):
+        columns.finders[c].failed = True
 
 
 cdef bint is_live_column(const Columns* columns, Py_ssize_t j) noexcept nogil:

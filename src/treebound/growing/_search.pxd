@@ -3,7 +3,7 @@
 # Used by both engines. Bounds are never below the score of a split inside the bin, so the split that
 # is found is that of a search of all rows, ties included. A `Finder` belongs to one thread.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from treebound.growing._layout cimport NodeView, KernelSplit, Scratch
 from treebound._utils._pool cimport Pool
 from treebound.growing._histogram cimport Binned, Counted, Gathered
@@ -41,6 +41,19 @@ cdef struct ColumnBounds:
     Py_ssize_t live_rows    # in bins that may hold the best split
 
 
+cdef struct BinGroup:
+    # Neighbouring bins of a column, and the rows of those that are wanted.
+    Py_ssize_t first
+    Py_ssize_t stop
+    Py_ssize_t row          # their place among the gathered rows
+    Py_ssize_t n_rows
+    double best             # score inside its bins, if it is above the floor
+
+
+cdef enum:
+    MAX_GROUPS = 128
+
+
 cdef struct Finder:
     # The state of one thread, and what it searches: a node and its histogram.
     const Binned* data
@@ -48,11 +61,13 @@ cdef struct Finder:
     const void* histogram
     Profile profile
     Scratch* scratch
-    uint8_t* wanted        # by code
+    uint8_t* wanted        # by code: 0, or the group of the bin, or 1
     Gathered gathered      # rows of the bins being searched
     Py_ssize_t n_gathered  # capacity
-    Py_ssize_t ready       # a column whose bins are marked and whose rows are gathered; or -1
-    Py_ssize_t n_ready     # these rows
+    Py_ssize_t ready       # a column whose bins are in groups; or -1
+    Py_ssize_t n_groups
+    BinGroup* groups
+    uint32_t* places       # by block of rows and group
     double floor
     bint failed            # memory ran out
 
@@ -92,9 +107,13 @@ cdef KernelSplit best_category(Finder* finder, Py_ssize_t j) noexcept nogil
 
 cdef KernelSplit best_of_column(Finder* finder, Py_ssize_t j) noexcept nogil
 
-cdef void mark_bins(Finder* finder, Py_ssize_t j) noexcept nogil
+cdef void mark_groups(Finder* finder, Py_ssize_t j) noexcept nogil
 
 cdef void gather_marked(Finder* finder, Pool pool) noexcept nogil
+
+cdef bint score_group(const Finder* finder, BinGroup* group, Scratch* scratch) noexcept nogil
+
+cdef KernelSplit best_of_groups(Finder* finder) noexcept nogil
 
 cdef KernelSplit better_side(const KernelSplit* sides, const NodeView* node) noexcept nogil
 

@@ -27,7 +27,7 @@ do not matter. A skipped bin holds no split that could win, or tie with one that
 
 from libc.math cimport INFINITY, fabs, ldexp, log2, sqrt
 from libc.stdint cimport uint32_t, uint64_t
-from libc.stdlib cimport free
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 from treebound.growing._layout cimport (
     ENTROPY, GINI, MISCLASSIFICATION, N_CHANNELS, NOMINAL, SQUARED, SQUARES, STRIDE, SUM, WEIGHT,
@@ -39,7 +39,7 @@ from treebound.growing._scan cimport (
     Segment, is_better, keep_heavy, may_stand, no_split, scan, try_categories,
 )
 from treebound.growing._sorted cimport has_entries, packing_of, presort
-from treebound.growing._histogram cimport CodedColumn, count_t, gather, gather_in_blocks, rows_in
+from treebound.growing._histogram cimport CodedColumn, MAX_BLOCKS, count_t, gather, gather_groups, rows_in
 
 
 cdef extern from "loops.h":
@@ -52,6 +52,7 @@ cdef extern from "loops.h":
 
 cdef enum:
     GATHERED = 262144   # rows searched at a time, or one bin
+    GROUP_ROWS = 2048   # of bins that a thread searches, at least
 
 
 # -- the counts of a column ------------------------------------------------------------------
@@ -608,9 +609,12 @@ cdef void free_finder(Finder* finder) noexcept nogil:
     free_profile(&finder.profile)
     free(finder.wanted)
     free(finder.gathered.rows)
+    free(finder.gathered.keys)
     free(finder.gathered.labels)
     free(finder.gathered.weights)
     free(finder.gathered.numbers)
+    free(finder.groups)
+    free(finder.places)
 
 
 cdef void read_column(Finder* finder, Py_ssize_t j) noexcept nogil:
@@ -671,47 +675,136 @@ cdef KernelSplit best_of_column(Finder* finder, Py_ssize_t j) noexcept nogil:
         best = best_category(finder, j)
     else:
         sides[0] = sides[1] = no_split(j)
-        if finder.ready == j:
-            meet_bins(finder, j, 0, finder.profile.n_bins, finder.n_ready, sides)
-            finder.ready = -1
-        else:
-            read_column(finder, j)
-            walk_bins(finder, j, sides)
+        read_column(finder, j)
+        walk_bins(finder, j, sides)
         best = better_side(sides, finder.node)
     finder.floor = max(finder.floor, best.score - 4.0 * finder.node.tolerance)
     return best
 
 
-cdef void mark_bins(Finder* finder, Py_ssize_t j) noexcept nogil:
-    """Mark the bins that may hold the best split of a column, to gather their rows in threads."""
-    # Rows of more than one batch are left to `walk_bins`.
+# -- a column of a large node, by several threads ----------------------------------------------
+# Its wanted bins are groups of neighbours, whose rows are gathered, and whose best scores are found,
+# by any thread. These scores raise the floor; then the few groups that hold a split above it are
+# searched again, in order, so that ties are resolved as by one thread.
+
+
+cdef void mark_groups(Finder* finder, Py_ssize_t j) noexcept nogil:
+    """Make groups of the bins that may hold the best split of a column."""
+    # A column with more rows than one batch is left to `walk_bins`.
     cdef const Profile* profile = &finder.profile
     cdef const uint8_t* single = finder.data.columns[j].coder.single
     cdef Problem local = finder.data.problem[0]
-    cdef Py_ssize_t t
+    cdef Py_ssize_t t, rows = 0, size
+    cdef BinGroup* group
+    finder.n_groups = 0
+    finder.ready = -1
     if finder.data.sources[j].kind == NOMINAL:
         return
     read_column(finder, j)
-    finder.n_ready = 0
     for t in range(profile.n_bins):
         if is_live(profile, t, single, finder.floor):
-            finder.wanted[profile.bins[t]] = True
-            finder.n_ready += rows_of(profile, t)
-    if finder.n_ready <= GATHERED and enlarge_finder(finder, finder.n_ready, &local):
-        finder.gathered.keys = finder.scratch.keys
-        finder.ready = j
+            finder.wanted[profile.bins[t]] = 1
+            rows += rows_of(profile, t)
+    if rows > GATHERED or not (
+        enlarge_finder(finder, rows, &local) and has_groups(finder)
+    ):
+        for t in range(profile.n_bins):
+            finder.wanted[profile.bins[t]] = 0
         return
+    finder.ready = j
+    size = max(<Py_ssize_t>GROUP_ROWS, rows // (MAX_GROUPS - 1))
+    group = NULL
+    # invariant: bins before this one are in groups, all of them but those of the last group full
     for t in range(profile.n_bins):
-        finder.wanted[profile.bins[t]] = False
+        if group == NULL or group.n_rows >= size:
+            group = &finder.groups[finder.n_groups]
+            group.first = t
+            group.row = 0 if finder.n_groups == 0 else group[-1].row + group[-1].n_rows
+            group.n_rows = 0
+            group.best = -INFINITY
+            finder.n_groups += 1
+        group.stop = t + 1
+        if finder.wanted[profile.bins[t]]:
+            finder.wanted[profile.bins[t]] = <uint8_t>finder.n_groups
+            group.n_rows += rows_of(profile, t)
+
+
+cdef bint has_groups(Finder* finder) noexcept nogil:
+    """Allocate memory for groups; whether there was enough."""
+    if finder.groups == NULL:
+        finder.groups = <BinGroup*>malloc(MAX_GROUPS * sizeof(BinGroup))
+        finder.places = <uint32_t*>malloc(MAX_GROUPS * MAX_BLOCKS * sizeof(uint32_t))
+    return finder.groups != NULL and finder.places != NULL
 
 
 cdef void gather_marked(Finder* finder, Pool pool) noexcept nogil:
-    """Gather the rows of marked bins, if there are any."""
-    if finder.ready >= 0 and finder.n_ready:
-        gather_in_blocks(
+    """Gather the rows of all groups."""
+    if finder.ready >= 0 and finder.n_groups:
+        gather_groups(
             finder.data, finder.ready, finder.node.start, finder.node.stop, finder.wanted,
-            &finder.gathered, pool,
+            finder.n_groups, finder.places, &finder.gathered, pool,
         )
+
+
+cdef Finder part_of(const Finder* finder, const BinGroup* group, Scratch* scratch) noexcept nogil:
+    """A finder for one group."""
+    cdef Finder part = finder[0]
+    part.scratch = scratch
+    part.gathered.rows += group.row
+    part.gathered.keys += group.row
+    part.gathered.labels += group.row
+    if part.gathered.weights != NULL:
+        part.gathered.weights += group.row
+    if part.gathered.numbers != NULL:
+        part.gathered.numbers += STRIDE * group.row
+    return part
+
+
+cdef bint score_group(const Finder* finder, BinGroup* group, Scratch* scratch) noexcept nogil:
+    """Find the best score inside the bins of a group; False if memory ran out."""
+    cdef Finder part = part_of(finder, group, scratch)
+    cdef const Profile* profile = &part.profile
+    cdef Problem local = part.data.problem[0]
+    cdef NodeView node = part.node[0]
+    cdef KernelSplit[2] sides
+    cdef const uint64_t* entries
+    cdef Py_ssize_t t
+    cdef int side
+    if group.n_rows == 0:
+        return True
+    node.problem = &local
+    entries = gather_entries(&part, part.ready, group.n_rows, &local)
+    if entries == NULL:
+        return False
+    sides[0] = sides[1] = no_split(part.ready)
+    for t in range(group.first, group.stop):
+        if part.wanted[profile.bins[t]]:
+            for side in range(profile.n_families):
+                scan_inside(&part, part.ready, t, entries, side, &node, &sides[side])
+            entries += rows_of(profile, t)
+    group.best = max(sides[0].score, sides[1].score)
+    return True
+
+
+cdef KernelSplit best_of_groups(Finder* finder) noexcept nogil:
+    """The best split of the column whose groups have scores."""
+    cdef Py_ssize_t j = finder.ready, g, t, n_rows
+    cdef KernelSplit[2] sides
+    cdef BinGroup* group
+    cdef Finder part
+    sides[0] = sides[1] = no_split(j)
+    for g in range(finder.n_groups):
+        group = &finder.groups[g]
+        n_rows = group.n_rows
+        if n_rows and group.best <= finder.floor:
+            n_rows = 0
+            for t in range(group.first, group.stop):
+                finder.wanted[finder.profile.bins[t]] = 0
+        part = part_of(finder, group, finder.scratch)
+        meet_bins(&part, j, group.first, group.stop, n_rows, sides)
+        finder.failed |= part.failed
+    finder.ready = -1
+    return better_side(sides, finder.node)
 
 
 cdef KernelSplit better_side(const KernelSplit* sides, const NodeView* node) noexcept nogil:
@@ -764,7 +857,7 @@ cdef void meet_bins(
             for side in range(profile.n_families):
                 scan_inside(finder, j, t, entries, side, &node, &sides[side])
             entries += rows_of(profile, t)
-            finder.wanted[profile.bins[t]] = False
+            finder.wanted[profile.bins[t]] = 0
         for side in range(profile.n_families):
             try_boundary(profile, t, side, finder.floor, &sides[side])
 
@@ -841,8 +934,9 @@ cdef const uint64_t* gather_entries(
     if finder.ready != j:
         if not enlarge_finder(finder, n_rows, local):
             return NULL
-        finder.gathered.keys = scratch.keys
         gather(finder.data, j, node.start, node.stop, finder.wanted, n_rows, &finder.gathered)
+    if not has_entries(scratch, n_rows):
+        return NULL
     local.labels = finder.gathered.labels
     if local.weights != NULL:
         local.weights = finder.gathered.weights
@@ -850,7 +944,7 @@ cdef const uint64_t* gather_entries(
         local.numbers = finder.gathered.numbers
     local.packing = packing_of(n_rows, local.n_classes)
     return presort(
-        scratch.keys, n_rows, local.labels, &local.packing, scratch.entries, scratch.other
+        finder.gathered.keys, n_rows, local.labels, &local.packing, scratch.entries, scratch.other
     ).entries
 
 
@@ -864,6 +958,7 @@ cdef bint enlarge_finder(
         finder.n_gathered = 0
         if not (
             renew(<void**>&gathered.rows, (n_rows + 1) * sizeof(uint32_t))
+            and renew(<void**>&gathered.keys, n_rows * sizeof(uint64_t))
             and renew(<void**>&gathered.labels, n_rows * sizeof(uint32_t))
             and (
                 problem.weights == NULL
@@ -876,7 +971,7 @@ cdef bint enlarge_finder(
         ):
             return False
         finder.n_gathered = n_rows
-    return has_entries(finder.scratch, n_rows)
+    return True
 
 
 # -- for tests ---------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils._pool import each
+from treebound._utils._pool import each, threads_in_context
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import invalid
 from treebound.data.matrix import MatrixPart
@@ -52,13 +52,18 @@ def apply(
         route(float_rows(tree, X), splits(tree, handle_unknown), reached)
     elif few and X.dense is not None:
         route(X.dense, splits(tree), reached)
-    elif X.n_rows < 2 * _ROWS_A_THREAD or (jobs := effective_jobs(n_jobs)) == 1:
+    elif X.n_rows < 2 * _ROWS_A_THREAD or (jobs := _jobs(n_jobs)) == 1:
         _walk_rows(tree, X, reached, 0, X.n_rows)
     else:
         parts = min(4 * jobs, X.n_rows // _ROWS_A_THREAD + 1)  # some threads are faster than others
         ends = np.linspace(0, X.n_rows, parts + 1).astype(int).tolist()
         each(lambda span: _walk_rows(tree, X, reached, *span), pairwise(ends), jobs)
     return reached
+
+
+def _jobs(n_jobs: int | None) -> int:
+    """Return the number of threads; by default, inside a fit, those of the fit."""
+    return max(effective_jobs(n_jobs), threads_in_context() if n_jobs is None else 1)
 
 
 def _used(tree: BaseTree) -> Ints:

@@ -17,6 +17,8 @@ from treebound.bounds import (
     vapnik,
 )
 from treebound.pruning import BoundPruner, PaperPruner
+from treebound.pruning.costs import Costs
+from treebound.pruning.optimal import best_by_size
 
 trees = st.builds(
     lambda seed, leaves, n_classes, fractional: random_tree(
@@ -238,3 +240,16 @@ def test_the_growth_function_is_that_of_the_sample_and_its_ghost(score):
     }
     assert leaves > 1
     assert result.score == expected[score]
+
+
+@pytest.mark.parametrize("fractional", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_cuts_do_not_depend_on_what_was_computed_before(seed, fractional):
+    """Ties: steps of the weakest-link path between two corners have several best prunings."""
+    tree = random_tree(np.random.default_rng(seed), 300, most=2, fractional=fractional)
+    costs = Costs.of(tree, None)
+    late = best_by_size(tree, costs, "code-length")
+    late.errors()
+    for leaves in range(1, tree.n_leaves + 1):
+        early = best_by_size(tree, costs, "code-length")
+        np.testing.assert_array_equal(early.cuts(leaves), late.cuts(leaves))

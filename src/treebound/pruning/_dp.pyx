@@ -79,13 +79,13 @@ def collapsed_before(const int32_t[::1] left, const int32_t[::1] right, const in
 class Plan:
     """Least cost ``best[j]`` of a pruning with j leaves, up to cap, and how to reconstruct it."""
 
-    def __init__(self, left, right, best, width, offset, choice):
+    def __init__(self, left, right, best, leaves, offset, choice):
         self.left, self.right, self.best = left, right, best
-        self._width, self._offset, self._choice = width, offset, choice
+        self._leaves, self._offset, self._choice = leaves, offset, choice
 
     def cuts(self, leaves):
         """Which inner nodes become leaves in the best pruning with that many leaves."""
-        return _read_plan(self.left, self.right, self._width, self._offset, self._choice, leaves)
+        return _read_plan(self.left, self.right, self._leaves, self._offset, self._choice, leaves)
 
 
 def best_prunings(const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] leaves,
@@ -111,12 +111,13 @@ def best_prunings(const int32_t[::1] left, const int32_t[::1] right, const int32
             end += min(width[node], cap) + 1
     np.minimum(width_array, cap, out=width_array)
     choice = np.empty(max(end, 1), dtype=np.uint32)
-    best = _fill_plan(left, right, cost, width, offset, choice)
-    return Plan(left, right, best, width_array, offset_array, choice)
+    best = _fill_plan(left, right, leaves, cost, width, offset, choice)
+    return Plan(left, right, best, np.asarray(leaves), offset_array, choice)
 
 
-cdef _fill_plan(const int32_t[::1] left, const int32_t[::1] right, const int64_t[::1] cost,
-                const int32_t[::1] width, const int64_t[::1] offset, uint32_t[::1] choice):
+cdef _fill_plan(const int32_t[::1] left, const int32_t[::1] right,
+                const int32_t[::1] leaves, const int64_t[::1] cost, const int32_t[::1] width,
+                const int64_t[::1] offset, uint32_t[::1] choice):
     cdef Py_ssize_t node, n = left.shape[0]
     cdef Py_ssize_t top = 0  # stack of the curves of subtrees not yet joined
     cdef Py_ssize_t a_size, b_size
@@ -143,7 +144,8 @@ cdef _fill_plan(const int32_t[::1] left, const int32_t[::1] right, const int64_t
             a = b + b_size
             joined[0] = cost[node]
             picked = &choice[offset[node]] if offset[node] >= 0 else NULL
-            if a_size <= b_size:
+            # without the limit: which of several best prunings is found must not depend on it
+            if leaves[left[node]] <= leaves[right[node]]:
                 _join(a, a_size, b, b_size, joined, width[node], picked)
             else:
                 _join(b, b_size, a, a_size, joined, width[node], picked)
@@ -173,7 +175,7 @@ cdef inline void _join(const int64_t* small, Py_ssize_t small_size,
             lower_and_pick(out + i + 1, picked + i + 2, large, end, small[i], <uint32_t>(i + 1))
 
 
-cdef _read_plan(const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] width,
+cdef _read_plan(const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] below,
                 const int64_t[::1] offset, const uint32_t[::1] choice, int32_t leaves):
     cdef Py_ssize_t node, n = left.shape[0]
     cdef int32_t small, light, heavy
@@ -190,7 +192,7 @@ cdef _read_plan(const int32_t[::1] left, const int32_t[::1] right, const int32_t
             continue
         # the same small side as when the plan was made
         light, heavy = left[node], right[node]
-        if width[light] > width[heavy]:
+        if below[light] > below[heavy]:
             light, heavy = heavy, light
         small = <int32_t>choice[offset[node] + leaves_of[node]] if offset[node] >= 0 else 1
         leaves_of[light] = small

@@ -60,8 +60,8 @@ class BestBySize(Generic[PathTree]):
     def cuts(self, leaves: int) -> NDArray[np.intp]:
         """The nodes to collapse for that many leaves."""
         if leaves > self._cap:
-            step = np.flatnonzero(self._hull.leaves == leaves)
-            if len(step):  # a corner has one best pruning only
+            step = np.flatnonzero(self._corners & (self._hull.leaves == leaves))
+            if len(step):
                 return self._hull.cuts(int(step[0]))
         self._solve(leaves)
         cuts: NDArray[np.intp] = self._plan.cuts(leaves).nonzero()[0]
@@ -70,6 +70,19 @@ class BestBySize(Generic[PathTree]):
     def pruned(self, leaves: int) -> PathTree:
         """The best pruning with that many leaves."""
         return self.tree.collapsed(self.cuts(leaves))
+
+    @cached_property
+    def _corners(self) -> NDArray[np.bool_]:
+        """Which steps of the weakest-link path are corners, with one best pruning only.
+
+        Steps between two corners, on the line through them, may have several. Rounding errors make
+        a corner of fractional errors at most a step that is solved for.
+        """
+        leaves, errors = self._hull.leaves.astype(np.float64), self._hull.errors
+        slopes = np.diff(errors) / -np.diff(leaves)  # errors for each leaf less
+        corners = np.ones(len(leaves), dtype=bool)
+        corners[1:-1] = slopes[1:] > slopes[:-1] * (1 + 1e-9)
+        return corners
 
     @cached_property
     def counted(self) -> bool:
@@ -83,7 +96,7 @@ class BestBySize(Generic[PathTree]):
         """
         if leaves <= max(SMALL, self._cap):
             return leaves
-        corners = self._hull.leaves
+        corners = self._hull.leaves[self._corners]
         return int(corners[corners <= leaves].max())
 
     def hull(self) -> tuple[NDArray[np.int64], Floats]:

@@ -262,7 +262,7 @@ cdef class Pool:
 
 
 cdef int threads_here() noexcept nogil:
-    """How many threads a kernel may use: those of its team, else what `Threads` allows."""
+    """How many threads a kernel may use: those of its team, else as `Threads` allows."""
     cdef const Team* team = <const Team*>own_team()
     return team.n_threads if team != NULL else max(allowed(), 1)
 

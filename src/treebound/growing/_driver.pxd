@@ -32,7 +32,7 @@ cdef struct GrownNode:
     bint expanded         # whether it is an inner node
     Sorted* home          # the sorted rows it is in; NULL: it has none
     void* histogram       # of a node in the coded sample; or NULL
-    void* ahead           # what a thread found out before its turn; or NULL
+    void* ahead           # results of a thread before its turn; or NULL
     int32_t n_first       # of the splits that come first, how many are above it or do not part it
     uint64_t groups       # of columns that it may split on; see `Rules`
 

@@ -607,7 +607,7 @@ cdef void find_block(void* context, Py_ssize_t block, int thread) noexcept nogil
     cdef Gathering* gathering = <Gathering*>context
     cdef const Binned* data = gathering.data
     cdef Py_ssize_t start = min(gathering.start + block * gathering.size, gathering.stop), n, i
-    cdef const uint32_t* found = data.other + start
+    cdef const uint32_t* wanted_rows = data.other + start
     cdef uint32_t* counts = gathering.places + block * gathering.n_groups
     cdef const char* codes = codes_of(data, gathering.column)
     cdef int width = data.columns[gathering.column].width
@@ -617,30 +617,31 @@ cdef void find_block(void* context, Py_ssize_t block, int thread) noexcept nogil
     )
     memset(counts, 0, gathering.n_groups * sizeof(uint32_t))
     for i in range(n):
-        counts[gathering.wanted[code_in(codes, width, found[i])] - 1] += 1
+        counts[gathering.wanted[code_in(codes, width, wanted_rows[i])] - 1] += 1
     gathering.n_found[block] = n
 
 
 cdef void read_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
     cdef Gathering* gathering = <Gathering*>context
     cdef const Binned* data = gathering.data
-    cdef Py_ssize_t start = min(gathering.start + block * gathering.size, gathering.stop), i
-    cdef const uint32_t* found = data.other + start
+    cdef Py_ssize_t start = min(gathering.start + block * gathering.size, gathering.stop), i, place
+    cdef const uint32_t* wanted_rows = data.other + start
     cdef uint32_t* places = gathering.places + block * gathering.n_groups
     cdef const char* codes = codes_of(data, gathering.column)
     cdef const Source* source = &data.sources[gathering.column]
     cdef int width = data.columns[gathering.column].width, group
     for i in range(gathering.n_found[block]):
-        prefetch(source.first + found[min(i + AHEAD, gathering.n_found[block] - 1)] * source.stride)
-        group = gathering.wanted[code_in(codes, width, found[i])] - 1
-        gathering.to.rows[places[group]] = found[i]
+        place = min(i + AHEAD, gathering.n_found[block] - 1)
+        prefetch(source.first + wanted_rows[place] * source.stride)
+        group = gathering.wanted[code_in(codes, width, wanted_rows[i])] - 1
+        gathering.to.rows[places[group]] = wanted_rows[i]
         read_wanted(data, gathering.column, places[group], places[group] + 1, gathering.to)
         places[group] += 1
 
 
 cdef Py_ssize_t find_wanted(
     const Binned* data, Py_ssize_t j, Py_ssize_t start, Py_ssize_t stop, const uint8_t* wanted,
-    uint32_t* found,
+    uint32_t* wanted_rows,
 ) noexcept nogil:
     """Collect the rows of wanted bins, in order; return how many they are."""
     # One place after the last may be written, but none after as many as there are rows.
@@ -652,7 +653,7 @@ cdef Py_ssize_t find_wanted(
     for i in range(start, stop):
         prefetch(codes + LANES * width * <size_t>rows[i + AHEAD])
         row = rows[i]
-        found[n_wanted] = <uint32_t>row
+        wanted_rows[n_wanted] = <uint32_t>row
         n_wanted += wanted[code_in(codes, width, row)] > 0
     return n_wanted
 

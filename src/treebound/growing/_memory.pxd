@@ -33,10 +33,10 @@ cdef struct Prospect:
 
 
 cdef struct Ahead:
-    # What a thread found out about a leaf before its turn; then class counts of both children.
-    Prospect found
+    # Results of a thread for a leaf before its turn; then class counts of both children.
+    Prospect itself
     Prospect children[2]
-    bint parted             # whether its rows are those of its children, one after the other
+    bint divided            # whether its rows are those of its children, one after the other
     KernelSplit split       # with both ends
     Py_ssize_t n_left
     void* whole             # its histogram, or already that of the larger child; or NULL

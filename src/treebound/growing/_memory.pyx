@@ -356,7 +356,7 @@ cdef class Grower(Driver):
         ahead = self.work_ahead(index)
         if ahead != NULL:
             node.ahead = NULL
-            self.take_prospect(index, &ahead.found)
+            self.take_prospect(index, &ahead.itself)
             free(ahead)
             return 0
         if node.histogram == NULL:
@@ -553,7 +553,7 @@ cdef class Grower(Driver):
         cdef void* whole = node.histogram
         cdef void* small = NULL
         cdef bint[2] keep
-        cdef bint ready = ahead != NULL and ahead.parted
+        cdef bint ready = ahead != NULL and ahead.divided
         cdef Prospect[2] prospects
         memset(prospects, 0, sizeof(prospects))
         division.left = left
@@ -593,7 +593,7 @@ cdef class Grower(Driver):
         return 0
 
     cdef int take_prospect(self, int32_t index, const Prospect* prospect) except -1 nogil:
-        """Push a leaf with what is known of it, unless it is that no split gains."""
+        """Push a leaf with its prospect, unless no split gains."""
         cdef GrownNode* node = &self.tree.nodes[index]
         if not prospect.known:
             self.wait(index)
@@ -650,7 +650,7 @@ cdef class Grower(Driver):
     cdef void hand_on(
         self, const GrownNode* node, const Division* division, void* whole, void* small
     ) noexcept nogil:
-        """Give the children their histograms, and release what is not needed."""
+        """Give the children their histograms, and release the others."""
         cdef bint left_is_small = 2 * division.n_left <= node.stop - node.start
         cdef int32_t small_child = node.left if left_is_small else node.right
         cdef int32_t large_child = node.right if left_is_small else node.left
@@ -700,12 +700,12 @@ cdef class Grower(Driver):
     # the tree, stays the same. Leaves whose turn never comes were worked on in vain.
 
     cdef Ahead* work_ahead(self, int32_t index) except? NULL nogil:
-        """What is known of a leaf whose turn has come, after work on it and on the next ones."""
+        """Work on a leaf whose turn has come and on the next ones, and return its results."""
         # NULL: it is better for all threads to work on this leaf together
         cdef const GrownNode* node = &self.tree.nodes[index]
         cdef const Ahead* ahead = <Ahead*>node.ahead
         cdef Py_ssize_t n, i
-        if ahead != NULL and (ahead.parted if node.state == FOUND else ahead.found.known):
+        if ahead != NULL and (ahead.divided if node.state == FOUND else ahead.itself.known):
             return <Ahead*>ahead
         if self.pool.n_threads == 1 or not self.may_work_ahead(index):
             return NULL
@@ -734,7 +734,7 @@ cdef class Grower(Driver):
             and node.stop - node.start >= self.crossing
             and node.n_first == self.n_firsts
             and (node.state == FOUND or ahead == NULL)
-            and (ahead == NULL or not ahead.parted)
+            and (ahead == NULL or not ahead.divided)
         )
 
     cdef Py_ssize_t choose_batch(self, int32_t index) noexcept nogil:
@@ -775,7 +775,7 @@ cdef class Grower(Driver):
         return n if max(largest, values) < values + (n - 1) * self.thread_values else 0
 
     cdef int prepare(self, int32_t index) except -1 nogil:
-        """Allocate what a thread needs for a leaf."""
+        """Allocate memory for the work of a thread on a leaf."""
         cdef GrownNode* node = &self.tree.nodes[index]
         cdef Ahead* ahead = <Ahead*>node.ahead
         if ahead == NULL:
@@ -809,7 +809,7 @@ cdef class Grower(Driver):
             if not ahead.counted:
                 self.count(node.start, node.stop, node.histogram)
             boss.set_task(task, index, True)
-            self.foresee(task, &node, ahead.deep, &ahead.found)
+            self.foresee(task, &node, ahead.deep, &ahead.itself)
         if self.columns.finders[0].failed:
             boss.failed = True
 
@@ -853,7 +853,7 @@ cdef class Grower(Driver):
         )
         ahead.split = node.split
         ahead.n_left = division.n_left
-        ahead.parted = True
+        ahead.divided = True
         if not ahead.counted:
             return
         self.count_smaller(node, &division, ahead.whole, ahead.small)
@@ -876,14 +876,14 @@ cdef class Grower(Driver):
             child.histogram = NULL
 
     cdef void settle_ahead(self, int32_t index) noexcept nogil:
-        """Take over a split that was found before the turn of a leaf; release the rest."""
+        """Take over the split of a leaf if it is known before its turn; release the rest."""
         cdef GrownNode* node = &self.tree.nodes[index]
         cdef Ahead* ahead = <Ahead*>node.ahead
         if ahead == NULL:
             return
-        if node.state != FOUND and ahead.found.gains and not ahead.found.bounded:
-            node.split = ahead.found.split
-            node.priority = ahead.found.priority
+        if node.state != FOUND and ahead.itself.gains and not ahead.itself.bounded:
+            node.split = ahead.itself.split
+            node.priority = ahead.itself.priority
             node.state = FOUND
         self.give_histogram(ahead.whole)
         self.give_histogram(ahead.small)

@@ -43,7 +43,7 @@ CLICK = (
     "document.querySelector('.node[data-key=\"{}\"]')"
     ".dispatchEvent(new MouseEvent('click', {{bubbles: true}}))"
 )
-SHOWN = "chosen.key === '{0}' && at('where').textContent.startsWith('{1}:')"
+SHOWN = "chosen.key === '{0}' && at('h-node').textContent === placeOfNode('{0}')"
 LISTED = "chosen.node?.key === '{}' && document.querySelector('.candidate')"
 STEPPED = "data.version === {} && chosen.node !== null"
 
@@ -71,7 +71,7 @@ def measured(driver: Any, repeats: int) -> dict[str, list[float]]:
     for _ in range(repeats):
         for key, name in (("L", "node"), ("root", "root")):
             path = "" if key == "root" else key
-            add(f"click on the {name}, its facts", CLICK.format(key), SHOWN.format(path, key))
+            add(f"click on the {name}, its facts", CLICK.format(key), SHOWN.format(path))
             add(f"the {name}'s alternatives after that", "0", LISTED.format(path))
         driver.execute_script("document.querySelector('[data-column=\"1\"]').click()")
         move = (

@@ -89,6 +89,12 @@ def unseen_commit(stem: str) -> str:
     )
 
 
+def measured_at(stem: str) -> str:
+    """State the commit and the date of a measurement."""
+    summary = read(stem)
+    return f"Commit {summary['commit'][:8]}, {summary['date'][:10]}."
+
+
 def unseen_regression() -> Table:
     """Compare the methods of ``unseen_regression.py``: differences in RMSE in percent."""
     header = ("method", "R2", "leaves", "fit, seconds", "RMSE against scikit-learn, ccp_alpha, %",
@@ -186,6 +192,30 @@ def study_paper() -> Table:
         ]  # fmt: skip
         rows.append((str(row[0]), *cells))
     return summary["header"], rows
+
+
+def weights() -> Table:
+    """Compare weights of the score on the paper's 25 data sets."""
+    rows = [
+        (weight, f"{accuracy:.2f}", f"{leaves:.1f}", f"{gain:+.2f} ± {error:.2f}")
+        for weight, (accuracy, leaves, gain, error) in read("weight")["entropy"].items()
+    ]
+    return ("weight", "accuracy %", "leaves", "accuracy minus that of 0.6, points"), rows
+
+
+def constants() -> Table:
+    """List the constants that cross-validation chooses."""
+    results = read("calibrate")
+    wine, everything = results["error-prior, wine"], results["weight, all"]
+    low, high = min(wine["chosen"]), max(wine["chosen"])  # r is two to minus this
+    few, many = min(everything["chosen"]), max(everything["chosen"])
+    rows = [
+        ("*r*", "Wine", f":math:`2^{{-{wine['mean']:.1f}}}`",
+         f":math:`2^{{-{high}}}` to :math:`2^{{-{low}}}`", ":math:`2^{-10.5}`"),
+        ("weight", f"all {everything['sets']} sets", f"{everything['mean']:.2f}",
+         f"{few:g} to {many:g}", ""),
+    ]  # fmt: skip
+    return ("constant", "data", "mean of the draws", "in single draws", "in the paper"), rows
 
 
 # -- unbalanced classes and probabilities ----------------------------------------------------------
@@ -363,6 +393,19 @@ def wrong_certificates() -> Table:
     return ("bound", "wrong, of 8,000"), rows
 
 
+def monitor() -> Table:
+    """List the delay of the alarm for each rise of the error rate."""
+    result = read("monitor")
+    rows = [
+        (f"to {100 * rise['rate']:.0f} %", f"{rise['median delay']:,.0f}",
+         f"{rise['nine tenths within']:,.0f}")
+        for rise in result["rises"]
+    ]  # fmt: skip
+    header = ("error rate rises", f"rows to the alarm, median of {result['runs']:,} runs",
+              "in nine of ten runs at most")  # fmt: skip
+    return header, rows
+
+
 # -- speed -----------------------------------------------------------------------------------------
 
 
@@ -417,6 +460,27 @@ def pruning() -> Table:
     return ("work", "treebound", "comparison"), rows
 
 
+def editor() -> Table:
+    """List the milliseconds from an action in the editor to the page that shows its result."""
+    return ("action", "milliseconds"), [
+        (action, f"{milliseconds:.0f}")
+        for action, milliseconds in read("editor")["milliseconds"].items()
+    ]
+
+
+def search_time() -> Table:
+    """List the time of a whole fit with greedy growth and with the wide search."""
+    rows = [
+        (f"{row['rows']:,} x {row['columns']}", f"{row.get('max_leaves', '')}",
+         *(time(row[f"{labels}, {how}"]) for labels in ("tree", "noise")
+           for how in ("greedy", "wide")))
+        for row in read("search_time")["tables"]
+    ]  # fmt: skip
+    header = ("rows x columns", "``max_leaves``", "labels of a tree, greedy", "wide",
+              "labels of noise, greedy", "wide")  # fmt: skip
+    return header, rows
+
+
 def large_data() -> Table:
     """List processor time and memory for ten million rows."""
     rows = [
@@ -450,6 +514,11 @@ TABLES: dict[str, Callable[[], Table]] = {
     "predicting": predicting,
     "pruning": pruning,
     "large-data": large_data,
+    "editor": editor,
+    "monitor": monitor,
+    "search-time": search_time,
+    "weights": weights,
+    "constants": constants,
 }
 SENTENCES: dict[str, Callable[[], str]] = {
     "unseen": lambda: unseen_commit("unseen_test"),
@@ -457,6 +526,9 @@ SENTENCES: dict[str, Callable[[], str]] = {
     "unseen-regression": lambda: unseen_commit("unseen_regression_test"),
     "search-development": lambda: unseen_commit("search"),
     "search": lambda: unseen_commit("search_test"),
+    "editor": lambda: measured_at("editor"),
+    "monitor": lambda: measured_at("monitor"),
+    "search-time": lambda: measured_at("search_time"),
 }
 
 

@@ -7,6 +7,7 @@ scripts in ``benchmarks`` wrote, so none is typed by hand.
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,32 @@ def difference(comparison: dict[str, Any] | None, digits: int = 2) -> str:
     error = comparison["standard_error"]
     text = f"{comparison['difference']:+.{digits}f}"
     return text if error is None else f"{text}\u00a0±\u00a0{error:.{digits}f}"
+
+
+def commits() -> Table:
+    """List the commit at which each file was measured: its own, or the one that added the file."""
+    rows = []
+    for path in sorted(RESULTS.glob("*.json")):
+        if path.stem.endswith("_log"):
+            continue
+        summary = read(path.stem)
+        if "commit" not in summary:  # parts of a file may be measured separately
+            parts = [part for part in summary.values() if isinstance(part, dict)]
+            summary = next((part for part in parts if "commit" in part), {})
+        commit, date = summary.get("commit", "")[:8], summary.get("date", "")[:10]
+        rows.append((f"``{path.name}``", *((commit, date) if commit else _added(path))))
+    return ("file in ``benchmarks/results``", "commit", "date"), rows
+
+
+def _added(path: Path) -> tuple[str, str]:
+    """Return the last commit that changed a file, and its date; nothing outside a repository."""
+    command = ["git", "log", "-1", "--format=%h %cs", "--abbrev=8", "--", path.name]
+    try:
+        done = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "", ""
+    commit, _, date = done.stdout.strip().partition(" ")
+    return commit, date
 
 
 # -- accuracy --------------------------------------------------------------------------------------
@@ -491,6 +518,7 @@ def large_data() -> Table:
 
 
 TABLES: dict[str, Callable[[], Table]] = {
+    "commits": commits,
     "unseen": lambda: unseen_methods("unseen_test"),
     "unseen-development": lambda: unseen_methods("unseen"),
     "unseen-groups": lambda: unseen_groups("unseen"),

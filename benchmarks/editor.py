@@ -69,30 +69,30 @@ def measured(driver: Any, repeats: int) -> dict[str, list[float]]:
         times.setdefault(name, []).append(timed(driver, action, condition))
 
     for _ in range(repeats):
-        for key, name in (("L", "node"), ("root", "root")):
+        for key, name in (("L", "a node"), ("root", "the root")):
             path = "" if key == "root" else key
-            add(f"click on the {name}, its facts", CLICK.format(key), SHOWN.format(path))
-            add(f"the {name}'s alternatives after that", "0", LISTED.format(path))
+            add(f"click on {name}: its facts", CLICK.format(key), SHOWN.format(path))
+            add(f"click on {name}: its alternatives, after that", "0", LISTED.format(path))
         driver.execute_script("document.querySelector('[data-column=\"1\"]').click()")
         move = (
             "document.querySelector('.preview').textContent = '';"
             "const range = document.querySelector('.candidate.open input[type=range]');"
             "range.value = 0.3; range.dispatchEvent(new Event('input'))"
         )
-        add("moved threshold, its preview", move, "document.querySelector('.preview').textContent")
+        add("move a threshold: its preview", move, "document.querySelector('.preview').textContent")
         for name, command in (
-            ("split", "{do: 'split', node: '', text: 'c0 <= 0.1', keep: true}"),
-            ("best", "{do: 'use', node: 'L', column: 'c1', keep: false}"),
-            ("collapse", "{do: 'collapse', node: 'R'}"),
-            ("relabel", "{do: 'relabel', node: 'R', label: 0}"),
-            ("grow", "{do: 'grow', node: 'R', max_leaves: 3}"),
-            ("swap", "{do: 'swap', node: ''}"),
+            ("replace a split", "{do: 'split', node: '', text: 'c0 <= 0.1', keep: true}"),
+            ("best split of a column", "{do: 'use', node: 'L', column: 'c1', keep: false}"),
+            ("collapse a subtree", "{do: 'collapse', node: 'R'}"),
+            ("relabel a leaf", "{do: 'relabel', node: 'R', label: 0}"),
+            ("grow a subtree", "{do: 'grow', node: 'R', max_leaves: 3}"),
+            ("swap branches", "{do: 'swap', node: ''}"),
             ("undo", "{do: 'undo'}"),
             ("redo", "{do: 'redo'}"),
             *[("undo", "{do: 'undo'}")] * 6,
         ):
             version += 1
-            add(f"{name}, the tree drawn again", f"act({command})", f"data.version === {version}")
+            add(name, f"act({command})", f"data.version === {version}")
             timed(driver, "0", STEPPED.format(version))
     return times
 

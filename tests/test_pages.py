@@ -83,7 +83,7 @@ PYTHON = re.compile(
 
 
 def printed_by(code, names):
-    """What code prints, results of expressions included; None if it shows a data frame."""
+    """The output of code, with results of expressions; None if it shows a data frame."""
     printed, frames = io.StringIO(), False
     with contextlib.redirect_stdout(printed):
         for statement in ast.parse(code).body:

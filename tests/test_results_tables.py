@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -37,6 +39,28 @@ def test_every_table_is_shown_and_every_shown_table_exists(results):
     pages = "".join(page.read_text("utf-8") for page in sorted(DOCS.glob("*.rst")))
     shown = set(re.findall(r"^ *\.\. results:: (\S+)$", pages, re.MULTILINE))
     assert shown == set(results.TABLES)
+
+
+def test_the_commit_of_a_measurement_is_in_the_history(results, tmp_path, monkeypatch):
+    def git(*arguments):
+        identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
+        command = ["git", "-C", str(tmp_path), *identity, *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    rebased = {"commit": "0123456789abcdef", "date": "2026-01-02T03:04:05"}
+    (tmp_path / "part.json").write_text(json.dumps({"first": rebased}))
+    assert results.measured("part") == ("01234567", "2026-01-02")  # not a repository
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "measured")
+    head = git("rev-parse", "HEAD")
+    (tmp_path / "whole.json").write_text(json.dumps({**rebased, "commit": f"{head}+changes"}))
+    git("add", ".")
+    git("commit", "-q", "-m", "results")
+    assert results.measured("whole") == (head[:8], "2026-01-02")
+    commit, _ = results.measured("part")
+    assert git("rev-parse", "HEAD").startswith(commit)
 
 
 # Rows of the README's table, and the methods that they show.

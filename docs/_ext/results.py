@@ -46,29 +46,39 @@ def difference(comparison: dict[str, Any] | None, digits: int = 2) -> str:
 
 
 def commits() -> Table:
-    """List the commit at which each file was measured: its own, or the one that added the file."""
-    rows = []
-    for path in sorted(RESULTS.glob("*.json")):
-        if path.stem.endswith("_log"):
-            continue
-        summary = read(path.stem)
-        if "commit" not in summary:  # parts of a file may be measured separately
-            parts = [part for part in summary.values() if isinstance(part, dict)]
-            summary = next((part for part in parts if "commit" in part), {})
-        commit, date = summary.get("commit", "")[:8], summary.get("date", "")[:10]
-        rows.append((f"``{path.name}``", *((commit, date) if commit else _added(path))))
+    """List the commit and the date of each result file."""
+    stems = [path.stem for path in sorted(RESULTS.glob("*.json")) if path.stem[-4:] != "_log"]
+    rows = [(f"``{stem}.json``", *measured(stem)) for stem in stems]
     return ("file in ``benchmarks/results``", "commit", "date"), rows
 
 
-def _added(path: Path) -> tuple[str, str]:
-    """Return the last commit that changed a file, and its date; nothing outside a repository."""
-    command = ["git", "log", "-1", "--format=%h %cs", "--abbrev=8", "--", path.name]
-    try:
-        done = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return "", ""
-    commit, _, date = done.stdout.strip().partition(" ")
+def measured(stem: str) -> tuple[str, str]:
+    """Return commit and date of a measurement.
+
+    A result file names the commit that was measured. If it names none, or one that is not in the
+    history because it was rebased, the commit that changed the file is returned.
+    """
+    summary = read(stem)
+    if "commit" not in summary:  # parts of a file may be measured separately
+        parts = [part for part in summary.values() if isinstance(part, dict)]
+        summary = next((part for part in parts if "commit" in part), {})
+    commit = summary.get("commit", "").removesuffix("+changes")
+    in_history = commit and _git("merge-base", "--is-ancestor", commit, "HEAD") is not None
+    if in_history or _git("rev-parse", "HEAD") is None:
+        return commit[:8], summary.get("date", "")[:10]
+    changed = _git("log", "-1", "--format=%h %cs", "--abbrev=8", "--", f"{stem}.json") or ""
+    commit, _, date = changed.partition(" ")
     return commit, date
+
+
+def _git(*arguments: str) -> str | None:
+    """Return the output of a git command in the folder of the results; None if it fails."""
+    command = ["git", "-C", str(RESULTS), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
 
 
 # -- accuracy --------------------------------------------------------------------------------------
@@ -110,16 +120,13 @@ def unseen_commit(stem: str) -> str:
     """State when and on what the figures were measured."""
     summary = read(stem)
     tables, draws = len(summary["tables"]), summary["draws"]
-    return (
-        f"{tables} tables, {draws} draws of 85/15, {summary['fits']:,} fits; "
-        f"commit {summary['commit'][:8]}, {summary['date'][:10]}."
-    )
+    commit = measured_at(stem).lower()
+    return f"{tables} tables, {draws} draws of 85/15, {summary['fits']:,} fits; {commit}"
 
 
 def measured_at(stem: str) -> str:
     """State the commit and the date of a measurement."""
-    summary = read(stem)
-    return f"Commit {summary['commit'][:8]}, {summary['date'][:10]}."
+    return "Commit {}, {}.".format(*measured(stem))
 
 
 def unseen_regression() -> Table:

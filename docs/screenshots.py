@@ -1,7 +1,7 @@
 """Record the pictures of the report and of the editor: ``python docs/screenshots.py``.
 
-Both are the real pages in a headless Chromium (``chromium`` and ``chromedriver``), for the table
-``examples/parcels.csv``. They are written to ``docs/_static/report.png`` and ``editor.png``.
+Both are the real pages in a headless Chromium (``chromium`` and ``chromedriver``), for the tree of
+the README's quickstart. They are written to ``docs/_static/report.png`` and ``editor.png``.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 import uvicorn
+from PIL import Image, ImageOps
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 
@@ -24,7 +25,7 @@ from treebound.edit.server import application
 
 HERE = Path(__file__).parent
 SIZE = (1280, 860)
-SERVICES = ["economy", "standard", "express"]
+FRAME = "#d0d7de"  # around the page, as README and page are white
 
 
 def browser() -> Any:
@@ -47,16 +48,14 @@ def take(driver: Any, address: str, name: str) -> None:
     time.sleep(1.5)
     path = HERE / "_static" / name
     driver.save_screenshot(str(path))
+    ImageOps.expand(Image.open(path).convert("RGB"), border=2, fill=FRAME).save(path, optimize=True)
     print(f"{path.name}: {path.stat().st_size / 1e3:,.0f} kB")
 
 
 def main() -> None:
     """Fit the tree, and take both pictures."""
     table = pd.read_csv(HERE.parent / "examples" / "parcels.csv")
-    X = table[["weight", "service", "country"]].astype(
-        {"service": pd.CategoricalDtype(SERVICES, ordered=True)}
-    )
-    y = table["arrival"]
+    X, y = table[["weight", "service", "country"]], table["arrival"]
     clf = BoundTreeClassifier().fit(X, y)
     driver = browser()
     try:

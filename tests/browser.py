@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-__all__ = ["chromium"]
+__all__ = ["chromium", "narrow", "scrolling_sideways"]
 
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
@@ -39,3 +39,24 @@ def chromium(*, dark: bool = False) -> Iterator[Any]:
             yield made
         finally:
             made.quit()
+
+
+@contextmanager
+def narrow(driver: Any, width: int = 400) -> Iterator[None]:
+    """The page on a phone of some width."""
+    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        yield
+    finally:
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def scrolling_sideways(driver: Any) -> list[str]:
+    """The parts of a page that are wider than the place they have, by their ids."""
+    wide = """
+      return [document.documentElement, ...document.querySelectorAll('.scroll')]
+        .filter((part) => part.scrollWidth > part.clientWidth + 1)
+        .map((part) => part.closest('[id]')?.id ?? 'page');
+    """
+    return list(driver.execute_script(wide))

@@ -43,3 +43,11 @@ def test_prose_is_wrapped(page):
     for number, line in enumerate(page.read_text("utf-8").splitlines(), 1):
         table = re.search(r"\S   *\S|^=+( =+)+$", line)
         assert len(line) <= MAX_WIDTH or line.startswith("   ") or table, (page.name, number)
+
+
+def test_the_readme_is_short():
+    text = (DOCS.parent / "README.md").read_text("utf-8")
+    lines = text.splitlines()
+    assert len(lines) <= 110
+    assert len(text.split()) <= 800
+    assert max(map(len, lines)) <= MAX_WIDTH

@@ -7,6 +7,7 @@ scripts in ``benchmarks`` wrote, so none is typed by hand.
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,42 @@ def difference(comparison: dict[str, Any] | None, digits: int = 2) -> str:
     error = comparison["standard_error"]
     text = f"{comparison['difference']:+.{digits}f}"
     return text if error is None else f"{text}\u00a0±\u00a0{error:.{digits}f}"
+
+
+def commits() -> Table:
+    """List the commit and the date of each result file."""
+    stems = [path.stem for path in sorted(RESULTS.glob("*.json")) if path.stem[-4:] != "_log"]
+    rows = [(f"``{stem}.json``", *measured(stem)) for stem in stems]
+    return ("file in ``benchmarks/results``", "commit", "date"), rows
+
+
+def measured(stem: str) -> tuple[str, str]:
+    """Return commit and date of a measurement.
+
+    A result file names the commit that was measured. If it names none, or one that is not in the
+    history because it was rebased, the commit that changed the file is returned.
+    """
+    summary = read(stem)
+    if "commit" not in summary:  # parts of a file may be measured separately
+        parts = [part for part in summary.values() if isinstance(part, dict)]
+        summary = next((part for part in parts if "commit" in part), {})
+    commit = summary.get("commit", "").removesuffix("+changes")
+    in_history = commit and _git("merge-base", "--is-ancestor", commit, "HEAD") is not None
+    if in_history or _git("rev-parse", "HEAD") is None:
+        return commit[:8], summary.get("date", "")[:10]
+    changed = _git("log", "-1", "--format=%h %cs", "--abbrev=8", "--", f"{stem}.json") or ""
+    commit, _, date = changed.partition(" ")
+    return commit, date
+
+
+def _git(*arguments: str) -> str | None:
+    """Return the output of a git command in the folder of the results; None if it fails."""
+    command = ["git", "-C", str(RESULTS), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
 
 
 # -- accuracy --------------------------------------------------------------------------------------
@@ -83,10 +120,13 @@ def unseen_commit(stem: str) -> str:
     """State when and on what the figures were measured."""
     summary = read(stem)
     tables, draws = len(summary["tables"]), summary["draws"]
-    return (
-        f"{tables} tables, {draws} draws of 85/15, {summary['fits']:,} fits; "
-        f"commit {summary['commit'][:8]}, {summary['date'][:10]}."
-    )
+    commit = measured_at(stem).lower()
+    return f"{tables} tables, {draws} draws of 85/15, {summary['fits']:,} fits; {commit}"
+
+
+def measured_at(stem: str) -> str:
+    """State the commit and the date of a measurement."""
+    return "Commit {}, {}.".format(*measured(stem))
 
 
 def unseen_regression() -> Table:
@@ -186,6 +226,30 @@ def study_paper() -> Table:
         ]  # fmt: skip
         rows.append((str(row[0]), *cells))
     return summary["header"], rows
+
+
+def weights() -> Table:
+    """Compare weights of the score on the paper's 25 data sets."""
+    rows = [
+        (weight, f"{accuracy:.2f}", f"{leaves:.1f}", f"{gain:+.2f} ± {error:.2f}")
+        for weight, (accuracy, leaves, gain, error) in read("weight")["entropy"].items()
+    ]
+    return ("weight", "accuracy %", "leaves", "accuracy minus that of 0.6, points"), rows
+
+
+def constants() -> Table:
+    """List the constants that cross-validation chooses."""
+    results = read("calibrate")
+    wine, everything = results["error-prior, wine"], results["weight, all"]
+    low, high = min(wine["chosen"]), max(wine["chosen"])  # r is two to minus this
+    few, many = min(everything["chosen"]), max(everything["chosen"])
+    rows = [
+        ("*r*", "Wine", f":math:`2^{{-{wine['mean']:.1f}}}`",
+         f":math:`2^{{-{high}}}` to :math:`2^{{-{low}}}`", ":math:`2^{-10.5}`"),
+        ("weight", f"all {everything['sets']} sets", f"{everything['mean']:.2f}",
+         f"{few:g} to {many:g}", ""),
+    ]  # fmt: skip
+    return ("constant", "data", "mean of the draws", "in single draws", "in the paper"), rows
 
 
 # -- unbalanced classes and probabilities ----------------------------------------------------------
@@ -363,6 +427,19 @@ def wrong_certificates() -> Table:
     return ("bound", "wrong, of 8,000"), rows
 
 
+def monitor() -> Table:
+    """List the delay of the alarm for each rise of the error rate."""
+    result = read("monitor")
+    rows = [
+        (f"to {100 * rise['rate']:.0f} %", f"{rise['median delay']:,.0f}",
+         f"{rise['nine tenths within']:,.0f}")
+        for rise in result["rises"]
+    ]  # fmt: skip
+    header = ("error rate rises", f"rows to the alarm, median of {result['runs']:,} runs",
+              "in nine of ten runs at most")  # fmt: skip
+    return header, rows
+
+
 # -- speed -----------------------------------------------------------------------------------------
 
 
@@ -417,6 +494,27 @@ def pruning() -> Table:
     return ("work", "treebound", "comparison"), rows
 
 
+def editor() -> Table:
+    """List the milliseconds from an action in the editor to the page that shows its result."""
+    return ("action", "milliseconds"), [
+        (action, f"{milliseconds:.0f}")
+        for action, milliseconds in read("editor")["milliseconds"].items()
+    ]
+
+
+def search_time() -> Table:
+    """List the time of a whole fit with greedy growth and with the wide search."""
+    rows = [
+        (f"{row['rows']:,} x {row['columns']}", f"{row.get('max_leaves', '')}",
+         *(time(row[f"{labels}, {how}"]) for labels in ("tree", "noise")
+           for how in ("greedy", "wide")))
+        for row in read("search_time")["tables"]
+    ]  # fmt: skip
+    header = ("rows x columns", "``max_leaves``", "labels of a tree, greedy", "wide",
+              "labels of noise, greedy", "wide")  # fmt: skip
+    return header, rows
+
+
 def large_data() -> Table:
     """List processor time and memory for ten million rows."""
     rows = [
@@ -427,6 +525,7 @@ def large_data() -> Table:
 
 
 TABLES: dict[str, Callable[[], Table]] = {
+    "commits": commits,
     "unseen": lambda: unseen_methods("unseen_test"),
     "unseen-development": lambda: unseen_methods("unseen"),
     "unseen-groups": lambda: unseen_groups("unseen"),
@@ -450,6 +549,11 @@ TABLES: dict[str, Callable[[], Table]] = {
     "predicting": predicting,
     "pruning": pruning,
     "large-data": large_data,
+    "editor": editor,
+    "monitor": monitor,
+    "search-time": search_time,
+    "weights": weights,
+    "constants": constants,
 }
 SENTENCES: dict[str, Callable[[], str]] = {
     "unseen": lambda: unseen_commit("unseen_test"),
@@ -457,6 +561,9 @@ SENTENCES: dict[str, Callable[[], str]] = {
     "unseen-regression": lambda: unseen_commit("unseen_regression_test"),
     "search-development": lambda: unseen_commit("search"),
     "search": lambda: unseen_commit("search_test"),
+    "editor": lambda: measured_at("editor"),
+    "monitor": lambda: measured_at("monitor"),
+    "search-time": lambda: measured_at("search_time"),
 }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from browser import narrow, scrolling_sideways
 from edit.editor_case import fares, passengers
 from edit.window import Window, opened_page, served, until
 from matplotlib import pyplot
@@ -123,6 +124,20 @@ def test_a_click_uses_another_good_tree(driver, case, tmp_path) -> None:
         window.shows("alternative 2 with")
         assert (editor.done().predict(X) == trees[1].predict(X)).all()
         assert window.errors() == []
+
+
+def test_the_page_fits_a_phone(driver, case, tmp_path) -> None:
+    _, X, y = case
+    clf = tb.BoundTreeClassifier(max_leaves=6).fit(X, y)
+    editor = clf.edit(X, y, alternatives=clf.alternatives(X, y, k=3, within=0.1))
+    with narrow(driver), opened_page(driver, editor, tmp_path) as (window, _):
+        window.choose("")
+        window.press("#swap")
+        window.shows("shown in the other order")
+        driver.execute_script("document.getElementById('surrogates').open = true")
+        assert scrolling_sideways(driver) == []
+        window.press('[data-alternative="1"]')  # the last column is within reach
+        window.shows("alternative 2 with")
 
 
 def test_a_threshold_is_moved_and_split_at(opened) -> None:

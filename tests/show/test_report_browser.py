@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from browser import narrow, scrolling_sideways
 from random_trees import decoded, random_rows, random_tree
 
 import treebound as tb
@@ -54,6 +55,37 @@ def opened(driver, page: str, folder: Path) -> Any:
 
 def text(driver, name: str) -> str:
     return driver.find_element("id", name).text
+
+
+def test_a_long_report_fits_a_phone(driver, tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "region_of_residence_at_time_of_application": pd.Categorical(
+                rng.choice([f"administrative district number {k}" for k in range(30)], 500)
+            ),
+            "monthly income before taxes (thousands)": rng.gamma(2, 2, 500).round(2),
+        }
+    )
+    high = frame["monthly income before taxes (thousands)"] > 4
+    y = np.where(
+        high | frame.iloc[:, 0].astype(str).str.endswith("7"),
+        "application was rejected after review",
+        "accepted without further questions",
+    )
+    clf = tb.BoundTreeClassifier(pruning=None, max_leaves=8).fit(frame, y)
+    with narrow(driver):
+        opened(driver, clf.to_html(rows=frame), tmp_path)
+        driver.execute_script(
+            "for (const part of document.querySelectorAll('details')) part.open = true"
+        )
+        assert scrolling_sideways(driver) == []
+        # the values of a column have the width of the page
+        narrowest = driver.execute_script(
+            "const cells = [...document.querySelectorAll('#columns td.words')];"
+            "return Math.min(...cells.map((cell) => cell.clientWidth))"
+        )
+        assert narrowest > 300
 
 
 # Rows come as codes; -2 is an unknown category and null a missing number.

@@ -650,7 +650,7 @@ cdef class Grower(Driver):
     cdef void hand_on(
         self, const GrownNode* node, const Division* division, void* whole, void* small
     ) noexcept nogil:
-        """Give the children their histograms, and release the others."""
+        """Give the children their histograms, and release unused ones."""
         cdef bint left_is_small = 2 * division.n_left <= node.stop - node.start
         cdef int32_t small_child = node.left if left_is_small else node.right
         cdef int32_t large_child = node.right if left_is_small else node.left

@@ -1,0 +1,267 @@
+"""The best split of a column at a small node, by tables of its class counts.
+
+With entropy the score of a split is a sum of terms x log x of class counts, minus those of the
+weights of both sides. The terms of the two sides depend on one number each: the rows of a class on
+the left, and all rows on the left. Tables of them take O(rows) for a node and serve all of its
+columns: a boundary then costs one lookup for the class of its row and one for its position. The
+integers are those of ``_scan.pyx``, so scores, ties and splits are equal.
+"""
+
+from libc.stdlib cimport free
+from libc.string cimport memcpy
+from treebound.growing._layout cimport (
+    ENTROPY, NOMINAL, allocate, label_of, rank_of, row_of,
+)
+from treebound.growing._scan cimport best_split, is_better, no_split
+
+
+cdef bint has_tables(const Problem* problem) noexcept nogil:
+    """Return True if tables give the scores of a problem."""
+    return (
+        problem.criterion == ENTROPY
+        and problem.weights == NULL
+        and problem.numbers == NULL
+        and problem.min_weight == 0
+        and problem.rules == NULL
+        and problem.xlogx != NULL
+    )
+
+
+cdef int enlarge_tables(
+    NodeTables* tables, const Problem* problem, Py_ssize_t n_rows
+) except -1 nogil:
+    """Make room for the tables of nodes of up to ``n_rows``."""
+    if tables.capacity >= n_rows:
+        return 0
+    free_tables(tables)
+    # a class of c rows has c + 1 places
+    tables.classes = <int64_t*>allocate(n_rows + problem.n_classes, sizeof(int64_t))
+    tables.sides = <int64_t*>allocate(n_rows + 1, sizeof(int64_t))
+    tables.starts = <int64_t**>allocate(problem.n_classes, sizeof(int64_t*))
+    tables.positions = <int64_t**>allocate(problem.n_classes, sizeof(int64_t*))
+    tables.capacity = n_rows
+    return 0
+
+
+cdef void free_tables(NodeTables* tables) noexcept nogil:
+    free(tables.classes)
+    free(tables.sides)
+    free(tables.starts)
+    free(tables.positions)
+    tables.classes = tables.sides = NULL
+    tables.starts = tables.positions = NULL
+    tables.capacity = 0
+
+
+cdef void set_tables(NodeTables* tables, const NodeView* node) noexcept nogil:
+    """Fill the tables of a node."""
+    cdef const int64_t* terms = node.problem.xlogx
+    cdef int64_t* table = tables.classes
+    cdef Py_ssize_t k
+    tables.none = 0
+    for k in range(node.problem.n_classes):
+        tables.starts[k] = table
+        fill(table, terms, node.counts[k])
+        tables.none += table[0]
+        table += node.counts[k] + 1
+    fill(tables.sides, terms, node.stop - node.start)
+
+
+cdef inline void fill(int64_t* table, const int64_t* terms, Py_ssize_t n) noexcept nogil:
+    """The terms of i and of n - i, for i from 0 to n."""
+    cdef Py_ssize_t i
+    for i in range(n + 1):
+        table[i] = terms[i] + terms[n - i]
+
+
+cdef KernelSplit tabled_split(
+    const KernelColumn* column, Py_ssize_t index, const NodeView* node, NodeTables* tables,
+    Scratch* scratch,
+) noexcept nogil:
+    """The best split of a column; score -inf if there is none above the floor."""
+    cdef const Packing* packing = &node.problem.packing
+    cdef Py_ssize_t n = node.stop - node.start
+    cdef const uint64_t* entries = column.entries + node.start
+    cdef Py_ssize_t last_rank = rank_of(entries[n - 1], packing)
+    cdef KernelSplit best
+    if column.kind != NOMINAL and column.has_missing and last_rank == column.n_codes:
+        return best_split(column, index, node, scratch)
+    best = no_split(index)
+    if rank_of(entries[0], packing) == last_rank:
+        return best
+    if column.kind == NOMINAL:
+        if node.problem.n_classes == 2:
+            scan_categories_of_two(column, node, tables, &best)
+        else:
+            scan_categories(column, node, tables, scratch, &best)
+    elif node.problem.n_classes == 2:
+        scan_two(entries, node, tables, scratch.floor, &best)
+    else:
+        scan_several(entries, node, tables, scratch.floor, &best)
+    scratch.floor = max(scratch.floor, best.score - 4.0 * node.tolerance)
+    return best
+
+
+cdef inline int64_t whole_part(double bar, const Problem* problem) noexcept nogil:
+    """A sum up to this one, which is not above the bar, does not beat it."""
+    bar *= problem.xlogx_unit
+    return <int64_t>max(min(bar, 2.0**62), -(2.0**62)) - 1
+
+
+cdef inline bint improves(
+    int64_t total, Py_ssize_t place, double* bar, const NodeView* node, KernelSplit* best
+) noexcept nogil:
+    """Take a boundary if its score beats the bar, and raise the bar."""
+    cdef double unit = node.problem.xlogx_unit
+    if not <double>total > bar[0] * unit:
+        return False
+    best.score = <double>total / unit
+    best.place = place
+    best.left_weight = place
+    bar[0] = best.score + node.tolerance
+    return True
+
+
+cdef void scan_two(
+    const uint64_t* entries, const NodeView* node, const NodeTables* tables, double bar,
+    KernelSplit* best,
+) noexcept nogil:
+    """Every boundary of a node of two classes."""
+    cdef const Problem* problem = node.problem
+    cdef Py_ssize_t first = problem.min_leaf, i
+    cdef Py_ssize_t last = node.stop - node.start - problem.min_leaf
+    cdef uint64_t below_rank = (<uint64_t>1 << problem.packing.rank_shift) - 1
+    cdef const int64_t* zeros = tables.starts[0]
+    cdef const int64_t* ones = tables.starts[1]
+    cdef const int64_t* sides = tables.sides
+    cdef int64_t limit = whole_part(bar, problem), total
+    cdef Py_ssize_t n_ones = 0
+    for i in range(1, first):
+        n_ones += entries[i - 1] & 1
+    for i in range(first, last + 1):
+        n_ones += entries[i - 1] & 1
+        total = zeros[i - n_ones] + ones[n_ones] - sides[i]
+        if total > limit and entries[i] ^ entries[i - 1] > below_rank and improves(
+            total, i, &bar, node, best
+        ):
+            limit = whole_part(bar, problem)
+
+
+cdef void scan_several(
+    const uint64_t* entries, const NodeView* node, NodeTables* tables, double bar,
+    KernelSplit* best,
+) noexcept nogil:
+    """Every boundary of a node of several classes."""
+    cdef const Problem* problem = node.problem
+    cdef Py_ssize_t first = problem.min_leaf, i
+    cdef Py_ssize_t last = node.stop - node.start - problem.min_leaf
+    cdef uint64_t below_rank = (<uint64_t>1 << problem.packing.rank_shift) - 1
+    cdef uint64_t mask = problem.packing.label_mask
+    cdef const int64_t* sides = tables.sides
+    cdef int64_t** positions = tables.positions
+    cdef int64_t* at
+    cdef int64_t limit = whole_part(bar, problem), total = tables.none
+    memcpy(positions, tables.starts, problem.n_classes * sizeof(int64_t*))
+    for i in range(1, last + 1):
+        at = positions[entries[i - 1] & mask]
+        positions[entries[i - 1] & mask] = at + 1
+        total += at[1] - at[0]
+        if total - sides[i] > limit and i >= first and (
+            entries[i] ^ entries[i - 1] > below_rank
+        ) and improves(total - sides[i], i, &bar, node, best):
+            limit = whole_part(bar, problem)
+
+
+# -- categories ------------------------------------------------------------------------------
+
+
+cdef inline void take_category(
+    int64_t total, Py_ssize_t rows, Py_ssize_t code, Py_ssize_t missing, const NodeView* node,
+    KernelSplit* best,
+) noexcept nogil:
+    """Take a category if it is better than those before."""
+    cdef const Problem* problem = node.problem
+    cdef double score
+    if not problem.min_leaf <= rows <= node.stop - node.start - problem.min_leaf:
+        return
+    score = <double>total / problem.xlogx_unit
+    if is_better(score, code, best, node.tolerance):
+        best.score = score
+        best.place = code
+        best.left_weight = rows
+        best.missing_left = code == missing
+
+
+cdef void scan_categories_of_two(
+    const KernelColumn* column, const NodeView* node, const NodeTables* tables, KernelSplit* best
+) noexcept nogil:
+    """Every category of a node of two classes."""
+    cdef const Packing* packing = &node.problem.packing
+    cdef uint64_t below_rank = (<uint64_t>1 << packing.rank_shift) - 1, first
+    cdef const uint64_t* entries = column.entries
+    cdef Py_ssize_t start = node.start, i
+    cdef int64_t ones, rows
+    while start < node.stop:
+        first = entries[start]
+        ones = 0
+        i = start
+        while i < node.stop and entries[i] ^ first <= below_rank:
+            ones += <int64_t>(entries[i] & 1)
+            i += 1
+        rows = i - start
+        take_category(
+            tables.starts[0][rows - ones] + tables.starts[1][ones] - tables.sides[rows], rows,
+            column.codes[rank_of(first, packing)], column.codes[column.n_codes], node, best,
+        )
+        start = i
+
+
+cdef void scan_categories(
+    const KernelColumn* column, const NodeView* node, const NodeTables* tables, Scratch* scratch,
+    KernelSplit* best
+) noexcept nogil:
+    """Every category of a node of several classes."""
+    cdef const Packing* packing = &node.problem.packing
+    cdef uint64_t below_rank = (<uint64_t>1 << packing.rank_shift) - 1, first
+    cdef const uint64_t* entries = column.entries
+    cdef int64_t* counts = scratch.missing
+    cdef Py_ssize_t start = node.start, n_classes = node.problem.n_classes, i, k
+    cdef int64_t total
+    while start < node.stop:
+        first = entries[start]
+        for k in range(n_classes):
+            counts[k] = 0
+        i = start
+        while i < node.stop and entries[i] ^ first <= below_rank:
+            counts[label_of(entries[i], packing)] += 1
+            i += 1
+        total = 0
+        for k in range(n_classes):
+            total += tables.starts[k][counts[k]]
+        take_category(
+            total - tables.sides[i - start], i - start, column.codes[rank_of(first, packing)],
+            column.codes[column.n_codes], node, best,
+        )
+        start = i
+
+
+# -- rows ------------------------------------------------------------------------------------
+
+
+cdef void divide(
+    uint64_t* entries, Py_ssize_t start, Py_ssize_t stop, const uint8_t* goes_left,
+    const Packing* packing, uint64_t* buffer,
+) noexcept nogil:
+    """Move the entries of rows that go left to the front, keeping the order on both sides."""
+    cdef Packing form = packing[0]
+    cdef Py_ssize_t i, left = start, right = 0
+    cdef uint64_t entry
+    cdef uint8_t to_left
+    for i in range(start, stop):
+        entry = entries[i]
+        to_left = goes_left[row_of(entry, &form)]
+        entries[left] = entry
+        buffer[right] = entry
+        left += to_left
+        right += 1 - to_left
+    memcpy(entries + left, buffer, right * sizeof(uint64_t))

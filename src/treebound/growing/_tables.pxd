@@ -2,7 +2,7 @@
 #
 # Used by `_wide`, whose nodes are small and many. `tabled_split` returns the split that
 # `best_split` returns; it serves unweighted classes with entropy and without rules, for which
-# `has_tables` is true, and calls `best_split` for columns with missing rows.
+# `has_tables` is true, and columns that are not constant.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
@@ -34,5 +34,9 @@ cdef KernelSplit tabled_split(
 
 cdef void divide(
     uint64_t* entries, Py_ssize_t start, Py_ssize_t stop, const uint8_t* goes_left,
-    const Packing* packing, uint64_t* buffer,
+    const Packing* packing, uint64_t* buffer, bint keep_right,
+) noexcept nogil
+
+cdef bint is_constant(
+    const KernelColumn* column, Py_ssize_t start, Py_ssize_t stop, const Packing* packing
 ) noexcept nogil

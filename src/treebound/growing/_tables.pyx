@@ -12,7 +12,7 @@ from libc.string cimport memcpy
 from treebound.growing._layout cimport (
     ENTROPY, NOMINAL, allocate, label_of, rank_of, row_of,
 )
-from treebound.growing._scan cimport best_split, is_better, no_split
+from treebound.growing._scan cimport Segment, is_better, no_split
 
 
 cdef bint has_tables(const Problem* problem) noexcept nogil:
@@ -78,28 +78,45 @@ cdef KernelSplit tabled_split(
     const KernelColumn* column, Py_ssize_t index, const NodeView* node, NodeTables* tables,
     Scratch* scratch,
 ) noexcept nogil:
-    """The best split of a column; score -inf if there is none above the floor."""
-    cdef const Packing* packing = &node.problem.packing
-    cdef Py_ssize_t n = node.stop - node.start
+    """The best split of a column that is not constant; score -inf if none is above the floor."""
+    cdef Py_ssize_t n = node.stop - node.start, missing = 0
     cdef const uint64_t* entries = column.entries + node.start
-    cdef Py_ssize_t last_rank = rank_of(entries[n - 1], packing)
-    cdef KernelSplit best
-    if column.kind != NOMINAL and column.has_missing and last_rank == column.n_codes:
-        return best_split(column, index, node, scratch)
-    best = no_split(index)
-    if rank_of(entries[0], packing) == last_rank:
-        return best
+    cdef KernelSplit best = no_split(index), other
     if column.kind == NOMINAL:
         if node.problem.n_classes == 2:
             scan_categories_of_two(column, node, tables, &best)
         else:
             scan_categories(column, node, tables, scratch, &best)
-    elif node.problem.n_classes == 2:
-        scan_two(entries, node, tables, scratch.floor, &best)
     else:
-        scan_several(entries, node, tables, scratch.floor, &best)
+        if column.has_missing:
+            while rank_of(entries[n - 1 - missing], &node.problem.packing) == column.n_codes:
+                missing += 1
+        best.misses = missing > 0
+        scan_thresholds(entries, 0, n - missing + (missing > 0), node, tables, scratch, &best)
+        if missing:
+            other = no_split(index)
+            scan_thresholds(entries, missing, n - missing, node, tables, scratch, &other)
+            if other.place >= 0 and is_better(other.score, other.place, &best, node.tolerance):
+                best = other
+                best.missing_left = best.misses = True
     scratch.floor = max(scratch.floor, best.score - 4.0 * node.tolerance)
     return best
+
+
+cdef void scan_thresholds(
+    const uint64_t* entries, Py_ssize_t missing, Py_ssize_t stop, const NodeView* node,
+    NodeTables* tables, Scratch* scratch, KernelSplit* best,
+) noexcept nogil:
+    """Every boundary before a row; missing rows, if there are any, are on the left."""
+    cdef Segment segment
+    segment.entries = entries
+    segment.present = node.stop - node.start - missing
+    segment.first = max(1, node.problem.min_leaf - missing)
+    segment.last = min(node.stop - node.start - node.problem.min_leaf - missing, stop - 1)
+    if node.problem.n_classes == 2:
+        scan_two(&segment, missing, node, tables, scratch.floor, best)
+    else:
+        scan_several(&segment, missing, node, tables, scratch.floor, best)
 
 
 cdef inline int64_t whole_part(double bar, const Problem* problem) noexcept nogil:
@@ -123,22 +140,24 @@ cdef inline bint improves(
 
 
 cdef void scan_two(
-    const uint64_t* entries, const NodeView* node, const NodeTables* tables, double bar,
-    KernelSplit* best,
+    const Segment* segment, Py_ssize_t missing, const NodeView* node, const NodeTables* tables,
+    double bar, KernelSplit* best,
 ) noexcept nogil:
     """Every boundary of a node of two classes."""
     cdef const Problem* problem = node.problem
-    cdef Py_ssize_t first = problem.min_leaf, i
-    cdef Py_ssize_t last = node.stop - node.start - problem.min_leaf
+    cdef const uint64_t* entries = segment.entries
+    cdef Py_ssize_t first = segment.first, i
     cdef uint64_t below_rank = (<uint64_t>1 << problem.packing.rank_shift) - 1
-    cdef const int64_t* zeros = tables.starts[0]
+    cdef const int64_t* zeros = tables.starts[0] + missing
     cdef const int64_t* ones = tables.starts[1]
-    cdef const int64_t* sides = tables.sides
+    cdef const int64_t* sides = tables.sides + missing
     cdef int64_t limit = whole_part(bar, problem), total
     cdef Py_ssize_t n_ones = 0
+    for i in range(segment.present, segment.present + missing):
+        n_ones += entries[i] & 1
     for i in range(1, first):
         n_ones += entries[i - 1] & 1
-    for i in range(first, last + 1):
+    for i in range(first, segment.last + 1):
         n_ones += entries[i - 1] & 1
         total = zeros[i - n_ones] + ones[n_ones] - sides[i]
         if total > limit and entries[i] ^ entries[i - 1] > below_rank and improves(
@@ -148,21 +167,25 @@ cdef void scan_two(
 
 
 cdef void scan_several(
-    const uint64_t* entries, const NodeView* node, NodeTables* tables, double bar,
-    KernelSplit* best,
+    const Segment* segment, Py_ssize_t missing, const NodeView* node, NodeTables* tables,
+    double bar, KernelSplit* best,
 ) noexcept nogil:
     """Every boundary of a node of several classes."""
     cdef const Problem* problem = node.problem
-    cdef Py_ssize_t first = problem.min_leaf, i
-    cdef Py_ssize_t last = node.stop - node.start - problem.min_leaf
+    cdef const uint64_t* entries = segment.entries
+    cdef Py_ssize_t first = segment.first, i
     cdef uint64_t below_rank = (<uint64_t>1 << problem.packing.rank_shift) - 1
     cdef uint64_t mask = problem.packing.label_mask
-    cdef const int64_t* sides = tables.sides
+    cdef const int64_t* sides = tables.sides + missing
     cdef int64_t** positions = tables.positions
     cdef int64_t* at
     cdef int64_t limit = whole_part(bar, problem), total = tables.none
     memcpy(positions, tables.starts, problem.n_classes * sizeof(int64_t*))
-    for i in range(1, last + 1):
+    for i in range(segment.present, segment.present + missing):
+        at = positions[entries[i] & mask]
+        positions[entries[i] & mask] = at + 1
+        total += at[1] - at[0]
+    for i in range(1, segment.last + 1):
         at = positions[entries[i - 1] & mask]
         positions[entries[i - 1] & mask] = at + 1
         total += at[1] - at[0]
@@ -248,15 +271,30 @@ cdef void scan_categories(
 # -- rows ------------------------------------------------------------------------------------
 
 
+cdef bint is_constant(
+    const KernelColumn* column, Py_ssize_t start, Py_ssize_t stop, const Packing* packing
+) noexcept nogil:
+    """Return True if all rows of a node have the same value of a column, or none."""
+    return rank_of(column.entries[start], packing) == rank_of(column.entries[stop - 1], packing)
+
+
 cdef void divide(
     uint64_t* entries, Py_ssize_t start, Py_ssize_t stop, const uint8_t* goes_left,
-    const Packing* packing, uint64_t* buffer,
+    const Packing* packing, uint64_t* buffer, bint keep_right,
 ) noexcept nogil:
     """Move the entries of rows that go left to the front, keeping the order on both sides."""
+    # invariant: entries[start:left] and buffer[:right] hold entries[start:i]; both are written and
+    # one advances, to avoid a branch
     cdef Packing form = packing[0]
     cdef Py_ssize_t i, left = start, right = 0
     cdef uint64_t entry
     cdef uint8_t to_left
+    if not keep_right:
+        for i in range(start, stop):
+            entry = entries[i]
+            entries[left] = entry
+            left += goes_left[row_of(entry, &form)]
+        return
     for i in range(start, stop):
         entry = entries[i]
         to_left = goes_left[row_of(entry, &form)]

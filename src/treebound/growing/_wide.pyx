@@ -28,7 +28,8 @@ from treebound.growing._memory cimport Grower
 from treebound.growing._scan cimport no_split, search_categories
 from treebound.growing._sorted cimport Sorted, Task, free_sorted, id_of, mark
 from treebound.growing._tables cimport (
-    NodeTables, divide, enlarge_tables, free_tables, has_tables, set_tables, tabled_split,
+    NodeTables, divide, enlarge_tables, free_tables, has_tables, is_constant, set_tables,
+    tabled_split,
 )
 
 
@@ -183,9 +184,12 @@ cdef class WideGrower(Grower):
             return 0
         node = &self.tree.nodes[index]
         for j in range(home.n_columns):
-            divide(
-                home.columns[j].entries, start, stop, home.goes_left, &home.problem.packing, buffer
-            )
+            # a column that is constant here is not used below, so that its rows do not matter
+            if not is_constant(&home.columns[j], start, stop, &home.problem.packing):
+                divide(
+                    home.columns[j].entries, start, stop, home.goes_left, &home.problem.packing,
+                    buffer, wanted[1],
+                )
         # the smaller child is grown last
         small = middle - start > stop - middle
         for j in range(2):
@@ -208,6 +212,11 @@ cdef class WideGrower(Grower):
         for j in range(home.n_columns):
             if task.every:
                 scratch.floor = task.least
+            if is_constant(
+                &home.columns[j], task.view.start, task.view.stop, &home.problem.packing
+            ):
+                task.splits[j].place = -1
+                continue
             task.splits[j] = tabled_split(
                 &home.columns[j], j, &task.view, &self.tables, scratch
             )

@@ -1,12 +1,14 @@
 # The best split of a column by tables of what class counts add to the score of a node.
 #
-# Used by `_wide`, whose nodes are small and many. `tabled_split` returns the split that
-# `best_split` returns; it serves unweighted classes with entropy and without rules, for which
-# `has_tables` is true, and columns that are not constant.
+# Used by `_wide`, whose nodes are small and many. `search_tables` finds the split that
+# `best_split` finds; it serves unweighted classes with entropy and without rules, for which
+# `has_tables` is true.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from treebound.growing._layout cimport KernelColumn, KernelSplit, NodeView, Packing, Problem, Scratch
+from treebound.growing._layout cimport (
+    KernelColumn, KernelSplit, NodeView, Packing, Problem, Scratch, rank_of,
+)
 
 
 cdef struct NodeTables:
@@ -27,9 +29,9 @@ cdef void free_tables(NodeTables* tables) noexcept nogil
 
 cdef void set_tables(NodeTables* tables, const NodeView* node) noexcept nogil
 
-cdef KernelSplit tabled_split(
+cdef void search_tables(
     const KernelColumn* column, Py_ssize_t index, const NodeView* node, NodeTables* tables,
-    Scratch* scratch,
+    Scratch* scratch, KernelSplit* best,
 ) noexcept nogil
 
 cdef void divide(
@@ -37,6 +39,8 @@ cdef void divide(
     const Packing* packing, uint64_t* buffer, bint keep_right,
 ) noexcept nogil
 
-cdef bint is_constant(
+cdef inline bint is_constant(
     const KernelColumn* column, Py_ssize_t start, Py_ssize_t stop, const Packing* packing
-) noexcept nogil
+) noexcept nogil:
+    """Return True if all rows of a node have the same value of a column, or none."""
+    return rank_of(column.entries[start], packing) == rank_of(column.entries[stop - 1], packing)

@@ -74,33 +74,36 @@ cdef inline void fill(int64_t* table, const int64_t* terms, Py_ssize_t n) noexce
         table[i] = terms[i] + terms[n - i]
 
 
-cdef KernelSplit tabled_split(
+cdef void search_tables(
     const KernelColumn* column, Py_ssize_t index, const NodeView* node, NodeTables* tables,
-    Scratch* scratch,
+    Scratch* scratch, KernelSplit* best,
 ) noexcept nogil:
-    """The best split of a column that is not constant; score -inf if none is above the floor."""
+    """The best split of a column; place -1 if it is constant or none is above the floor."""
     cdef Py_ssize_t n = node.stop - node.start, missing = 0
     cdef const uint64_t* entries = column.entries + node.start
-    cdef KernelSplit best = no_split(index), other
+    cdef KernelSplit other
+    if is_constant(column, node.start, node.stop, &node.problem.packing):
+        best.place = -1
+        return
+    best[0] = no_split(index)
     if column.kind == NOMINAL:
         if node.problem.n_classes == 2:
-            scan_categories_of_two(column, node, tables, &best)
+            scan_categories_of_two(column, node, tables, best)
         else:
-            scan_categories(column, node, tables, scratch, &best)
+            scan_categories(column, node, tables, scratch, best)
     else:
         if column.has_missing:
             while rank_of(entries[n - 1 - missing], &node.problem.packing) == column.n_codes:
                 missing += 1
         best.misses = missing > 0
-        scan_thresholds(entries, 0, n - missing + (missing > 0), node, tables, scratch, &best)
+        scan_thresholds(entries, 0, n - missing + (missing > 0), node, tables, scratch, best)
         if missing:
             other = no_split(index)
             scan_thresholds(entries, missing, n - missing, node, tables, scratch, &other)
-            if other.place >= 0 and is_better(other.score, other.place, &best, node.tolerance):
-                best = other
+            if other.place >= 0 and is_better(other.score, other.place, best, node.tolerance):
+                best[0] = other
                 best.missing_left = best.misses = True
     scratch.floor = max(scratch.floor, best.score - 4.0 * node.tolerance)
-    return best
 
 
 cdef void scan_thresholds(
@@ -269,13 +272,6 @@ cdef void scan_categories(
 
 
 # -- rows ------------------------------------------------------------------------------------
-
-
-cdef bint is_constant(
-    const KernelColumn* column, Py_ssize_t start, Py_ssize_t stop, const Packing* packing
-) noexcept nogil:
-    """Return True if all rows of a node have the same value of a column, or none."""
-    return rank_of(column.entries[start], packing) == rank_of(column.entries[stop - 1], packing)
 
 
 cdef void divide(

@@ -28,8 +28,8 @@ from treebound.growing._memory cimport Grower
 from treebound.growing._scan cimport no_split, search_categories
 from treebound.growing._sorted cimport Sorted, Task, free_sorted, id_of, mark
 from treebound.growing._tables cimport (
-    NodeTables, divide, enlarge_tables, free_tables, has_tables, is_constant, set_tables,
-    tabled_split,
+    NodeTables, divide, enlarge_tables, free_tables, has_tables, is_constant,
+    search_tables, set_tables,
 )
 
 
@@ -212,13 +212,8 @@ cdef class WideGrower(Grower):
         for j in range(home.n_columns):
             if task.every:
                 scratch.floor = task.least
-            if is_constant(
-                &home.columns[j], task.view.start, task.view.stop, &home.problem.packing
-            ):
-                task.splits[j].place = -1
-                continue
-            task.splits[j] = tabled_split(
-                &home.columns[j], j, &task.view, &self.tables, scratch
+            search_tables(
+                &home.columns[j], j, &task.view, &self.tables, scratch, &task.splits[j]
             )
         return 0
 
@@ -291,12 +286,17 @@ cdef class WideGrower(Grower):
         """Return True if two nodes have equal rows and rules, so that their subtrees are equal."""
         cdef const GrownNode* first = &self.tree.nodes[a]
         cdef const GrownNode* second = &self.tree.nodes[b]
-        cdef bint both_below = not self.is_searched(a) and not self.is_searched(b)
+        if (
+            self.known[a].rows[0] != self.known[b].rows[0]
+            or self.known[a].rows[1] != self.known[b].rows[1]
+        ):
+            return False
         return (
-            self.known[a].rows[0] == self.known[b].rows[0]
-            and self.known[a].rows[1] == self.known[b].rows[1]
-            and self.tree.rows_in(a) == self.tree.rows_in(b)
-            and (first.depth == second.depth or (self.any_depth and both_below))
+            first.stop - first.start == second.stop - second.start
+            and (
+                first.depth == second.depth
+                or (self.any_depth and min(first.depth, second.depth) >= self.n_levels)
+            )
             and first.n_first == second.n_first
             and first.groups == second.groups
             and memcmp(
@@ -382,28 +382,32 @@ cdef class WideGrower(Grower):
         cdef uint8_t[::1] missing_left = arrays["missing_left"].view(np.uint8)
         cdef int64_t[:, ::1] counts = arrays["counts"]
         cdef int64_t[::1] rows = arrays["rows"]
-        cdef list splits
-        cdef object number
-        cdef int32_t split, a, b
+        cdef list candidates
+        cdef const GrownNode* split
+        cdef Py_ssize_t n_candidates
         for i in range(n):
             node = &self.tree.nodes[order[i]]
-            rows[i] = self.tree.rows_in(order[i])
-            for k in range(self.tree.n_classes):
-                counts[i, k] = self.tree.counts_of(order[i])[k]
+            rows[i] = node.stop - node.start
+            memcpy(
+                &counts[i, 0], self.tree.counts + order[i] * self.tree.n_classes,
+                self.tree.n_classes * sizeof(int64_t),
+            )
             first[i] = <int32_t>at
-            splits = [order[i]] if node.expanded else []
-            if node.depth < levels:
-                splits = self.candidates.get(order[i], splits)
-            for number in splits:
-                split = number
-                node = &self.tree.nodes[split]
-                a = self.shared_child(node.left)
-                b = self.shared_child(node.right)
-                feature[at] = <int32_t>node.split.column
-                category[at] = node.category
-                threshold[at] = node.threshold
-                missing_left[at] = node.split.missing_left
-                left[at], right[at] = place[a], place[b]
+            n_candidates = node.expanded
+            if node.depth < levels and order[i] in self.candidates:
+                candidates = self.candidates[order[i]]
+                n_candidates = len(candidates)
+            for k in range(n_candidates):
+                if node.depth < levels and not node.expanded:
+                    split = &self.tree.nodes[<int32_t>candidates[k]]
+                else:
+                    split = node
+                feature[at] = <int32_t>split.split.column
+                category[at] = split.category
+                threshold[at] = split.threshold
+                missing_left[at] = split.split.missing_left
+                left[at] = place[self.shared_child(split.left)]
+                right[at] = place[self.shared_child(split.right)]
                 at += 1
         first[n] = <int32_t>at
         return arrays

@@ -86,7 +86,9 @@ cdef void search_tables(
         best.place = -1
         return
     best[0] = no_split(index)
-    if column.kind == NOMINAL:
+    if has_two_values(column, node):
+        search_two_values(column, node, tables, scratch, best)
+    elif column.kind == NOMINAL:
         if node.problem.n_classes == 2:
             scan_categories_of_two(column, node, tables, best)
         else:
@@ -104,6 +106,75 @@ cdef void search_tables(
                 best[0] = other
                 best.missing_left = best.misses = True
     scratch.floor = max(scratch.floor, best.score - 4.0 * node.tolerance)
+
+
+# -- two values ------------------------------------------------------------------------------
+
+
+cdef inline bint has_two_values(const KernelColumn* column, const NodeView* node) noexcept nogil:
+    """Return True if the rows of a node have two neighbouring values of a column."""
+    cdef const Packing* packing = &node.problem.packing
+    cdef Py_ssize_t first = rank_of(column.entries[node.start], packing)
+    return rank_of(column.entries[node.stop - 1], packing) == first + 1
+
+
+cdef void search_two_values(
+    const KernelColumn* column, const NodeView* node, NodeTables* tables, Scratch* scratch,
+    KernelSplit* best,
+) noexcept nogil:
+    """The one split of a column with two values, one of which may be missing."""
+    # A class contributes the same from either side, so the rows of the rarer value are counted.
+    cdef const Problem* problem = node.problem
+    cdef const Packing* packing = &problem.packing
+    cdef const uint64_t* entries = column.entries
+    cdef Py_ssize_t low = node.start, high = node.stop, middle
+    cdef Py_ssize_t first = rank_of(entries[low], packing), rows
+    cdef int64_t total
+    cdef double bar = scratch.floor
+    while low < high:
+        middle = (low + high) // 2
+        if rank_of(entries[middle], packing) == first:
+            low = middle + 1
+        else:
+            high = middle
+    rows = low - node.start
+    if rows <= node.stop - low:
+        total = total_of(entries, node.start, low, problem, tables)
+    else:
+        total = total_of(entries, low, node.stop, problem, tables)
+    total -= tables.sides[rows]
+    if column.kind == NOMINAL:
+        take_category(
+            total, rows, column.codes[first], column.codes[column.n_codes], node, best
+        )
+        return
+    best.misses = column.has_missing and first + 1 == column.n_codes
+    if problem.min_leaf <= rows <= node.stop - node.start - problem.min_leaf:
+        improves(total, rows, &bar, node, best)
+
+
+cdef inline int64_t total_of(
+    const uint64_t* entries, Py_ssize_t start, Py_ssize_t stop, const Problem* problem,
+    NodeTables* tables,
+) noexcept nogil:
+    """The sum over the classes with some rows on one side."""
+    cdef int64_t** positions = tables.positions
+    cdef uint64_t mask = problem.packing.label_mask
+    cdef int64_t total = 0
+    cdef Py_ssize_t i, ones = 0, k
+    if problem.n_classes == 2:
+        for i in range(start, stop):
+            ones += entries[i] & 1
+        return tables.starts[0][stop - start - ones] + tables.starts[1][ones]
+    memcpy(positions, tables.starts, problem.n_classes * sizeof(int64_t*))
+    for i in range(start, stop):
+        positions[entries[i] & mask] += 1
+    for k in range(problem.n_classes):
+        total += positions[k][0]
+    return total
+
+
+# -- thresholds ------------------------------------------------------------------------------
 
 
 cdef void scan_thresholds(

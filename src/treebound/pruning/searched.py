@@ -77,17 +77,22 @@ class BestOfGraph:
         self._scale = 1.0
         if not bool((losses == np.floor(losses)).all()) or top >= 2.0**_LOSS_BITS:
             self._scale = 2.0 ** (_LOSS_BITS - max(frexp(top)[1], -900))
-        nats = _nats(masses, total)
+        nats = _nats(masses, total, not self.graph.weighted and self.graph.factors is None)
         unit = (2.0**_TIE_BITS - 1.0) / max(float(nats[-1]), 1e-300)
         ties = np.minimum(np.floor(nats * unit), 2.0**_TIE_BITS - 1.0)
         return (np.rint(losses * self._scale).astype(np.int64) << _TIE_BITS) + ties.astype(np.int64)
 
 
-def _nats(masses: Floats, total: Floats) -> Floats:
+def _nats(masses: Floats, total: Floats, whole: bool) -> Floats:
     """Entropy of the classes at each node, times its mass."""
     from scipy.special import xlogy
 
-    nats = xlogy(total, total) - np.einsum("ij->i", xlogy(masses, masses))
+    if whole:  # of few numbers
+        terms = xlogy(np.arange(total[-1] + 1.0), np.arange(total[-1] + 1.0))
+        of_total, of_masses = terms[total.astype(np.int64)], terms[masses.astype(np.int64)]
+    else:
+        of_total, of_masses = xlogy(total, total), xlogy(masses, masses)
+    nats = of_total - np.einsum("ij->i", of_masses)
     return np.asarray(np.maximum(nats, 0.0), dtype=np.float64)
 
 

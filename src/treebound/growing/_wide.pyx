@@ -104,8 +104,9 @@ cdef class WideGrower(Grower):
                 return True
             return self.push_candidates(task)
 
-    cdef bint push_candidates(self, const Task* task) except -1:
+    cdef bint push_candidates(self, const Task* searched) except -1:
         """Push the best splits of a searched leaf, the best one last: it is expanded first."""
+        cdef Task task = searched[0]
         cdef GrownNode node
         cdef KernelSplit* splits = task.splits
         cdef list copies = []
@@ -114,9 +115,12 @@ cdef class WideGrower(Grower):
         cdef dict excluded = {}
         while len(copies) < width:
             node = self.tree.nodes[task.index]
-            if not self.choose(&node, task):
+            if not self.choose(&node, &task):
                 break
-            splits[node.split.column] = self.next_split(task, &node.split, excluded)
+            # nodes that were added may have moved the counts
+            task.view.counts = self.tree.counts_of(task.index)
+            task.view.limits = self.tree.limits_of(task.index)
+            splits[node.split.column] = self.next_split(&task, &node.split, excluded)
             copy = self.tree.add(node.start, node.stop, node.depth)
             node.age = copy
             self.tree.nodes[copy] = node

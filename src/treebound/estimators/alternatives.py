@@ -22,7 +22,7 @@ from treebound.model import Model
 from treebound.model.model import row_counts
 from treebound.model.parameters import FitParameters, checked_parameters, leaf_limit
 from treebound.pruning import BoundPruner
-from treebound.pruning.alternatives import Variants, columns_of, differing_trees
+from treebound.pruning.alternatives import columns_of, differing_trees
 from treebound.pruning.bound import is_large
 from treebound.pruning.costs import Costs
 from treebound.pruning.scores import objective_of
@@ -166,16 +166,15 @@ def find_alternatives(
     costs = Costs.of(graph.root, pruner.costs)
     weight = pruner.objective(graph.root).weight if choice is None else choice.weight
     objective = objective_of(graph.root, costs, weight=weight, delta=pruner.delta)
-    variants, max_leaves = Variants(BestOfGraph(graph, costs)), leaf_limit(parameters)
-    scored = variants.scored(objective, max_leaves)
-    scored += [
-        variants.avoiding(column, objective, max_leaves)
-        for column in sorted(columns_of(scored[0].tree))
-    ]
-    worst = scored[0].score + within * objective.m
-    scored.sort(key=lambda candidate: candidate.score)  # stable: the best one stays the first
-    good = [candidate.tree for candidate in scored if candidate.score <= worst]
-    return _of_trees(model, differing_trees(good, sample, k), rows, sample)
+    trees = differing_trees(
+        BestOfGraph(graph, costs),
+        sample,
+        objective,
+        k=k,
+        within=within,
+        max_leaves=leaf_limit(parameters),
+    )
+    return _of_trees(model, [candidate.tree for candidate in trees], rows, sample)
 
 
 def _of_trees(

@@ -59,9 +59,13 @@ class BestOfGraph:
     def _curve(self) -> Floats:
         return self.losses(self._plan.best[1:])
 
+    def integers(self, packed: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The losses in packed numbers as integers: the losses times a scale."""
+        return packed >> _TIE_BITS
+
     def losses(self, packed: NDArray[np.int64]) -> Floats:
         """The losses in packed numbers, without what breaks ties."""
-        return np.asarray((packed >> _TIE_BITS) / self._scale)
+        return np.asarray(self.integers(packed) / self.scale)
 
     def errors(self, cap: int | None = None) -> Floats:
         """Least loss with 1, 2, ..., ``cap`` leaves (by default, every size)."""
@@ -74,13 +78,13 @@ class BestOfGraph:
     def _packed(self, masses: Floats, total: Floats) -> NDArray[np.int64]:
         """Losses in the high bits, the entropy of the classes in the low ones."""
         losses, top = self._losses, float(self._losses[-1])
-        self._scale = 1.0
+        self.scale = 1.0
         if not bool((losses == np.floor(losses)).all()) or top >= 2.0**_LOSS_BITS:
-            self._scale = 2.0 ** (_LOSS_BITS - max(frexp(top)[1], -900))
+            self.scale = 2.0 ** (_LOSS_BITS - max(frexp(top)[1], -900))
         nats = _nats(masses, total, not self.graph.weighted and self.graph.factors is None)
         unit = (2.0**_TIE_BITS - 1.0) / max(float(nats[-1]), 1e-300)
         ties = np.minimum(np.floor(nats * unit), 2.0**_TIE_BITS - 1.0)
-        return (np.rint(losses * self._scale).astype(np.int64) << _TIE_BITS) + ties.astype(np.int64)
+        return (np.rint(losses * self.scale).astype(np.int64) << _TIE_BITS) + ties.astype(np.int64)
 
 
 def _nats(masses: Floats, total: Floats, whole: bool) -> Floats:

@@ -13,6 +13,9 @@ from scipy.stats import binom
 from sklearn.datasets import load_breast_cancer
 
 import treebound as tb
+from treebound.data import Matrix, Sample
+from treebound.data.draws import folds
+from treebound.estimators.fitting import fit_sample
 from treebound.exchange import dumps, loads
 from treebound.growing.graph import search
 from treebound.pruning import BoundPruner
@@ -161,6 +164,52 @@ def test_without_a_column():
     assert (result[1].predict(X) == result[1].predict(changed)).all()
     with pytest.raises(ValueError, match=r"'without' parameter .*must be a column"):
         clf.alternatives(X, y, without="town")
+
+
+def test_without_a_column_with_costs():
+    """The costs are those of the user: ten times as high, the difference is ten times as large."""
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c"])
+    y = np.where(X["a"] + 0.5 * X["b"] + rng.normal(0, 0.7, 600) > 0.5, "ill", "well")
+    effects = []
+    for factor in (1.0, 10.0):
+        costs = {"ill": 5.0 * factor, "well": factor}
+        pruner = BoundPruner(costs=costs, weight=0.6)
+        clf = tb.BoundTreeClassifier(certificate="training", pruning=pruner).fit(X, y)
+        effects.append(clf.alternatives(X, y, without="a").effect)
+    one, ten = effects
+    assert one.of_cost
+    assert one.difference > 0
+    assert ten.difference == pytest.approx(10 * one.difference)
+    assert ten.standard_error == pytest.approx(10 * one.standard_error)
+    assert str(one).startswith("without a: +")
+    assert str(one).endswith("of mean cost")
+    # by hand: each fold predicted by trees of the other folds
+    pruner = BoundPruner(costs={"ill": 5.0, "well": 1.0}, weight=0.6)
+    sample = Sample.learn(X, y)
+    total = 0.0
+    for outside, inside in folds(sample, 5, clf.random_state):
+        sign = -1.0
+        for column in (None, 0):
+            fitted = [
+                rows if column is None else replace(rows, X=blanked(rows.X, column))
+                for rows in (outside, inside)
+            ]
+            options = tb.BoundTreeClassifier(certificate="training", cv=None, pruning=pruner)
+            tree = fit_sample(options, fitted[0]).tree
+            predicted = tree.label[tree.apply(fitted[1].X)]
+            wrong = predicted != inside.y
+            total += sign * (wrong * np.where(inside.y == 0, 5.0, 1.0)).sum()
+            sign = 1.0
+    assert one.difference == pytest.approx(total / 600)
+
+
+def blanked(X, column):
+    values = list(X.values)
+    values[column] = np.full_like(values[column], np.nan)
+    columns = list(X.columns)
+    columns[column] = columns[column].with_missing(True)
+    return Matrix(tuple(columns), tuple(values))
 
 
 @pytest.mark.parametrize("size", ["small", "accurate", "readable"])

@@ -335,7 +335,8 @@ class BoundTreeClassifier(
             How much larger the score of a tree may be than the lowest one, in nats per row.
         without : str, optional
             The name of a column. The result has two trees: the fitted one, and the best one that
-            does not use this column, with the difference in error that folds estimate.
+            does not use this column, with the difference in error that folds estimate; with costs,
+            the difference in mean cost.
         sample_weight, groups : array-like, optional
             The weights and groups of ``fit``.
 

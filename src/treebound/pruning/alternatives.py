@@ -281,7 +281,7 @@ class _Restricted:
         root = subtrees.get(len(self._first) - 2)
         if root is None:
             return None
-        root = root.part((root.far >= enough).all(axis=0))
+        root = root.part(np.flatnonzero((root.far >= enough).all(axis=0)))
         if not len(root):
             return None
         errors = root.loss / self._sizes.scale
@@ -317,13 +317,15 @@ class _Restricted:
         return self._sizes.integers(np.asarray(self._plan.curve(node)))
 
     def _slack(self, budget: Ints) -> dict[int, tuple[Ints, list[int]]]:
-        """By node: the largest loss with 0, 1, ... leaves below it, and its splits that may be used.
+        """By node: the largest loss with 0, 1, ... leaves below it, and its splits that are useful.
 
         The rest of the tree has the least loss that is possible, and the tree is within the budget.
         """
         curve = self._curve(len(self._first) - 2)[: len(budget) - 1]
         within = np.flatnonzero(curve <= budget[1 : len(curve) + 1])
-        largest = int(within[-1]) + 1 if len(within) else 0
+        if not len(within):
+            return {}
+        largest = int(within[-1]) + 1
         padded = np.append(budget[: largest + 1], np.full(largest, -1))
         windows = sliding_window_view(padded, largest + 1)  # of the budget, from each size on
         outside = {len(self._first) - 2: np.zeros(1, dtype=np.int64)}
@@ -439,7 +441,7 @@ def _undominated(subtrees: _Subtrees, slack: Ints) -> _Subtrees:
     room = slack[subtrees.leaves] - subtrees.loss
     order = np.lexsort((-subtrees.far.sum(axis=0), subtrees.loss, subtrees.leaves))
     kept: list[int] = []
-    leaves, loss, far = subtrees.leaves[order], subtrees.loss[order], subtrees.far[:, order]
+    loss, far = subtrees.loss[order], subtrees.far[:, order]
     waiting = np.arange(len(order))
     while len(waiting):  # the first one is not dominated by those behind it
         first = int(waiting[0])

@@ -91,21 +91,21 @@ def test_no_tree_that_differs_and_has_a_lower_score_is_missed(seed):
             loss = np.full(len(leaves), losses[list(leaves)].sum())
             trees.append((objective.by_leaves(loss)[-1], labels, used))
     assert len(trees) < 60_000
-    found = differing_trees(sizes, sample, objective, k=6, within=within, max_leaves=max_leaves)
+    listed = differing_trees(sizes, sample, objective, k=6, within=within, max_leaves=max_leaves)
     worst = min(score for score, _, _ in trees) + within * objective.m
     earlier = []
     for at in range(6):
         scores = [score for score, labels, used in trees if differs(labels, used, earlier, copies)]
         lowest = min(scores, default=np.inf)
-        if at == len(found):
+        if at == len(listed):
             assert lowest > worst - 1e-6
             break
-        assert found[at].score == pytest.approx(lowest, abs=1e-6)
-        tree = found[at].tree
+        assert listed[at].score == pytest.approx(lowest, abs=1e-6)
+        tree = listed[at].tree
         labels = tree.label[tree.apply(sample.X)]
         assert differs(labels, columns_of(tree), earlier, copies)
         loss = np.full(tree.n_leaves, tree.node_losses[tree.is_leaf].sum())
-        assert found[at].score == pytest.approx(objective.by_leaves(loss)[-1], abs=1e-6)
+        assert listed[at].score == pytest.approx(objective.by_leaves(loss)[-1], abs=1e-6)
         assert np.allclose(tree.counts, tree.recounted(sample).counts)
         earlier.append((labels, columns_of(tree)))
 

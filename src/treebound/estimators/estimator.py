@@ -323,7 +323,8 @@ class BoundTreeClassifier(
 
         The trees start with one of the best splits, as with ``search="wide"``. Each of them
         predicts other classes than those before it for at least 5 % of the rows, or avoids a column
-        that the ones with closer predictions use; a near copy of that column is no difference.
+        that the ones with closer predictions use; a near copy of that column is no difference. Of
+        all trees that differ from those before it, each has the lowest score.
 
         Parameters
         ----------

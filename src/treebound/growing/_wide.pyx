@@ -38,7 +38,7 @@ cdef enum:
 
 
 cdef struct Known:
-    # What tells nodes apart, by node.
+    # Identity of a node.
     uint64_t rows[2]  # sums of the random numbers of its rows
     int32_t same      # the node that is grown for it; -1: itself
 

@@ -297,7 +297,7 @@ class GraphPlan:
         self._graph, self._width, self._offset, self._choice = (first, left, right), width, offset, choice
 
     def curve(self, node):
-        """The least cost below a node with 1, 2, ... leaves, if the curves were kept."""
+        """The least cost below a node with 1, 2, ... leaves, if ``keep_curves``."""
         start = self._offset[node]
         return self._curves[start : start + self._width[node]]
 

@@ -10,7 +10,7 @@ Most good trees of a graph are near copies of the best one, so they are not list
 Disagreement with an earlier tree is a sum over leaves, as the loss is. So a dynamic programme finds
 the lowest score under these conditions: for each node it keeps the subtrees that no other one
 dominates, which has as few leaves, as little loss and as much disagreement with each earlier tree.
-Subtrees that no tree within the tolerance can have are left out. To avoid columns, the programme
+Subtrees that no tree within the tolerance can have are skipped. To avoid columns, the programme
 runs on the graph without their splits.
 """
 
@@ -44,7 +44,9 @@ _MAX_LEAVES = 256
 # A tree differs from another one if so many rows get other predictions.
 MIN_DISAGREEMENT = 0.05
 # Subtrees of a node that are kept; of more, those that are closest to the lowest score.
-MAX_SUBTREES = 1000
+MAX_SUBTREES = 4000
+# Pairs of subtrees that are compared with the budget at a time.
+_PAIRS = 1 << 20
 # Parts of the tolerance that are searched one after the other: a small one takes less time.
 _PARTS = (1 / 16, 1 / 4, 1)
 # Steps to find the largest loss with a score.
@@ -146,9 +148,9 @@ class _Search:
                 continue
             disagreement = [self._covering.disagreement(one.labels) for one in far]
             enough = self._covering.enough
-            found = graph.best_far(disagreement, enough, bound) if far else graph.best()
-            if found is not None and (following is None or found.score < following.score):
-                following, bound = found, found.score
+            candidate = graph.best_far(disagreement, enough, bound) if far else graph.best()
+            if candidate is not None and (following is None or candidate.score < following.score):
+                following, bound = candidate, candidate.score
         return following
 
     def _with_copies(self, column: int) -> frozenset[int]:
@@ -415,13 +417,19 @@ def _lower(a: Ints, b: Ints) -> Ints:
 
 def _split_by(split: int, left: _Subtrees, right: _Subtrees, enough: int, slack: Ints) -> _Subtrees:
     """Each subtree on the left with each one on the right, if the loss is not too large."""
-    leaves = left.leaves[:, None] + right.leaves
-    loss = left.loss[:, None] + right.loss
-    fits = (leaves < len(slack)) & (loss <= slack[np.minimum(leaves, len(slack) - 1)])
-    a, b = fits.nonzero()
+    pairs = []
+    step = max(1, _PAIRS // max(len(right), 1))
+    for start in range(0, len(left), step):
+        part = slice(start, start + step)
+        leaves = left.leaves[part, None] + right.leaves
+        loss = left.loss[part, None] + right.loss
+        fits = (leaves < len(slack)) & (loss <= slack[np.minimum(leaves, len(slack) - 1)])
+        of_part, b = fits.nonzero()
+        pairs.append(np.array([of_part + start, b]))
+    a, b = np.concatenate(pairs, axis=1)
     return _Subtrees(
-        leaves[a, b],
-        loss[a, b],
+        left.leaves[a] + right.leaves[b],
+        left.loss[a] + right.loss[b],
         np.minimum(left.far[:, a] + right.far[:, b], enough),
         np.stack([np.full(len(a), split), a, b]),
     )
@@ -440,16 +448,16 @@ def _undominated(subtrees: _Subtrees, slack: Ints) -> _Subtrees:
     """Drop a subtree if another one is as good in every respect."""
     room = slack[subtrees.leaves] - subtrees.loss
     order = np.lexsort((-subtrees.far.sum(axis=0), subtrees.loss, subtrees.leaves))
-    kept: list[int] = []
+    undominated: list[int] = []
     loss, far = subtrees.loss[order], subtrees.far[:, order]
     waiting = np.arange(len(order))
     while len(waiting):  # the first one is not dominated by those behind it
         first = int(waiting[0])
-        kept.append(first)
+        undominated.append(first)
         better = loss[waiting] < loss[first]
         farther = (far[:, waiting] > far[:, first : first + 1]).any(axis=0)
         waiting = waiting[better | farther]
-    at = order[np.array(kept, dtype=np.int64)]
+    at = order[np.array(undominated, dtype=np.int64)]
     if len(at) > MAX_SUBTREES:
         at = at[np.argsort(-room[at], kind="stable")[:MAX_SUBTREES]]
     return subtrees.part(at)

@@ -2,6 +2,7 @@
 
     python benchmarks/search.py [--match TEXT] [--draws 20] [--jobs 2]
     python benchmarks/search.py --test-half
+    python benchmarks/search.py --times
 
 The tables and the draws are those of ``unseen.py``. Both searches are fitted with the default
 options and, in a second fit, with ``class_weight="balanced"``. The first fit is judged at the size
@@ -19,7 +20,8 @@ default changes if the gain at the same size is positive there by two standard e
 growth stays the default, and ``"auto"`` is an option.
 
 As in ``unseen.py``, results are stored after every fit, the development half is the default, and a
-run of the test half is appended to ``benchmarks/results/search_log.json``.
+run of the test half is appended to ``benchmarks/results/search_log.json``. ``--times`` measures
+the times alone, of two draws per table, and writes them to ``search_growths.json``.
 """
 
 from __future__ import annotations
@@ -310,6 +312,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     add_options(parser, store="search.sqlite", log="search_log.json", methods="")
     parser.add_argument("--stored", action="store_true", help="show the stored results, run none")
+    parser.add_argument("--times", action="store_true", help="measure the times alone")
     options = parser.parse_args(arguments)
     single_threaded()
     specs = chosen_tables(
@@ -318,7 +321,9 @@ def main(arguments: list[str] | None = None) -> None:
     if not specs:
         parser.error("no table can be loaded; hint: pip install 'treebound[bench]'")
     tables = {spec.name: size for spec in specs if (size := facts(spec)).rows <= MAX_ROWS}
-    tasks = tasks_of(tables, options.draws)
+    tasks = tasks_of(tables, TIME_DRAWS if options.times else options.draws)
+    if options.times:
+        tasks = [task for task in tasks if task.method in (*SEARCHES, TIMES)]
     with Store(options.store) as store:
         try:
             if not options.stored:
@@ -326,6 +331,13 @@ def main(arguments: list[str] | None = None) -> None:
         except KeyboardInterrupt:
             sys.exit("interrupted: the same command continues")
         results = store.results(tasks)
+    if options.times:
+        times = times_of(results)
+        for name, value in times.items():
+            print(f"{name}: {value}")
+        head = {"date": now(), "commit": commit(), "tables": len(tables)}
+        save(options.results, "search_growths", {**head, **rounded(times)})
+        return
     report(results, tables, options)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pandas as pd
@@ -12,62 +13,101 @@ from scipy.stats import binom
 from sklearn.datasets import load_breast_cancer
 
 import treebound as tb
+from treebound.data import Matrix, Sample
+from treebound.data.draws import folds
+from treebound.estimators.fitting import fit_sample
 from treebound.exchange import dumps, loads
 from treebound.growing.graph import search
 from treebound.pruning import BoundPruner
-from treebound.pruning.alternatives import MIN_DISAGREEMENT, Variants, columns_of
+from treebound.pruning.alternatives import MIN_DISAGREEMENT, columns_of, differing_trees
 from treebound.pruning.costs import Costs
 from treebound.pruning.scores import objective_of
 from treebound.pruning.searched import BestOfGraph
+from treebound.pruning.similarity import Similarity
 
 DELTA = 0.1
 
 
-def all_trees(graph, node, level=0, levels=2):
-    """Every tree below a node: choices at the searched levels, its leaves, and its columns."""
-    yield ("leaf",) if level < levels else (), (node,), frozenset()
+def all_trees(graph, node):
+    """Every tree below a node: its leaves and its columns."""
+    yield (node,), frozenset()
     for split in range(graph.first[node], graph.first[node + 1]):
         column = {int(graph.feature[split])}
-        for left, a, of_left in all_trees(graph, graph.left[split], level + 1, levels):
-            for right, b, of_right in all_trees(graph, graph.right[split], level + 1, levels):
-                choices = (split, left, right) if level < levels else ()
-                yield choices, a + b, of_left | of_right | column
+        for a, of_left in all_trees(graph, graph.left[split]):
+            for b, of_right in all_trees(graph, graph.right[split]):
+                yield a + b, of_left | of_right | column
 
 
-@pytest.mark.parametrize("seed", range(25))
-def test_the_best_tree_of_each_combination_of_choices(seed):
+def rows_at(graph, sample):
+    """The rows at each node, by its splits."""
+    rows = {graph.n_nodes - 1: np.arange(sample.n_rows)}
+    for node in range(graph.n_nodes - 1, -1, -1):
+        for split in range(graph.first[node], graph.first[node + 1]):
+            table = [[node, graph.left[split], graph.right[split]], [split, -1, -1]]
+            tree = graph.tree(np.array([*table, [1, -1, -1], [2, -1, -1]], dtype=np.int32))
+            reached = tree.apply(sample.X.part(rows[node]))
+            rows[graph.left[split]] = rows[node][reached == 1]
+            rows[graph.right[split]] = rows[node][reached == 2]
+    return rows
+
+
+def differs(labels, columns, earlier, copies):
+    """The definition: against earlier trees, as labels and columns."""
+    close = [used for other, used in earlier if (labels != other).mean() < MIN_DISAGREEMENT]
+    if not close:
+        return True
+    common = frozenset.intersection(*close) - columns
+    return any(not columns & copies.get(column, set()) for column in common)
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_no_tree_that_differs_and_has_a_lower_score_is_missed(seed):
+    """Each tree of the list has the lowest score of all trees that differ from those before it."""
     rng = np.random.default_rng([3, seed])
-    sample = random_sample(rng, 12)
+    sample = random_sample(rng, 11 if seed % 2 else 40)
+    if seed % 3 == 0 and len(sample.columns) > 1:  # a copy
+        values = (*sample.X.values[:-1], sample.X.values[0])
+        copied = replace(sample.columns[0], name=sample.columns[-1].name)
+        sample = replace(sample, X=type(sample.X)((*sample.columns[:-1], copied), values))
     options = replace(
         random_options(rng), max_leaves=None, growth_order="gain", thresholds="decimal",
-        criterion="entropy",
+        criterion="entropy", max_depth=[None, 3][seed % 2 == 0],
     )  # fmt: skip
     graph = search(sample, options, widths=(3, 2))
     costs = Costs.of(graph.root, None)
     sizes = BestOfGraph(graph, costs)
-    objective = objective_of(graph.root, costs, weight=0.3)
-    losses = sizes.losses(sizes.packed)
-    expected, avoiding = {}, dict.fromkeys(range(len(sample.columns)), np.inf)
-    for choices, leaves, columns in all_trees(graph, graph.n_nodes - 1):
-        loss = sum(losses[list(leaves)])
-        score = objective.by_leaves(np.full(len(leaves), loss))[-1]
-        expected[choices] = min(score, expected.get(choices, np.inf))
-        for column in avoiding.keys() - columns:
-            avoiding[column] = min(score, avoiding[column])
-    scored = Variants(sizes).scored(objective)
-    without = {column: Variants(sizes).avoiding(column, objective) for column in avoiding}
-    for column, one in without.items():
-        assert one.score == pytest.approx(avoiding[column], abs=1e-6)
-        assert column not in columns_of(one.tree)
-    scores = [one.score for one in scored]
-    assert np.allclose(scores, sorted(expected.values()), atol=1e-6)
-    assert scores[0] == pytest.approx(objective.by_leaves(sizes.errors()).min(), abs=1e-6)
-    for one in [*scored, *without.values()]:
-        tree = one.tree
-        again = tree.recounted(sample)
-        assert np.allclose(tree.counts, again.counts)
+    objective = objective_of(graph.root, costs, weight=0.1)
+    within, max_leaves = [0.02, 0.1, 0.3][seed % 3], [None, 5][seed % 2]
+    losses, rows = sizes.losses(sizes.packed), rows_at(graph, sample)
+    similarity = Similarity(sample.X)
+    columns = range(len(sample.columns))
+    copies = {a: {b for b in columns if similarity.is_copy(a, b)} for a in columns}
+    trees = []
+    for leaves, used in islice(all_trees(graph, graph.n_nodes - 1), 60_000):
+        if len(leaves) <= (max_leaves or 256):
+            labels = np.empty(sample.n_rows, dtype=np.int32)
+            for leaf in leaves:
+                labels[rows[leaf]] = sizes.label[leaf]
+            loss = np.full(len(leaves), losses[list(leaves)].sum())
+            trees.append((objective.by_leaves(loss)[-1], labels, used))
+    assert len(trees) < 60_000
+    listed = differing_trees(sizes, sample, objective, k=6, within=within, max_leaves=max_leaves)
+    worst = min(score for score, _, _ in trees) + within * objective.m
+    earlier = []
+    for at in range(6):
+        scores = [score for score, labels, used in trees if differs(labels, used, earlier, copies)]
+        lowest = min(scores, default=np.inf)
+        if at == len(listed):
+            assert lowest > worst - 1e-6
+            break
+        assert listed[at].score == pytest.approx(lowest, abs=1e-6)
+        tree = listed[at].tree
+        labels = tree.label[tree.apply(sample.X)]
+        assert differs(labels, columns_of(tree), earlier, copies)
         loss = np.full(tree.n_leaves, tree.node_losses[tree.is_leaf].sum())
-        assert one.score == pytest.approx(objective.by_leaves(loss)[-1], abs=1e-6)
+        assert listed[at].score == pytest.approx(objective.by_leaves(loss)[-1], abs=1e-6)
+        assert np.allclose(tree.counts, tree.recounted(sample).counts)
+        earlier.append((labels, columns_of(tree)))
 
 
 @pytest.mark.parametrize("kind", ["training", "held-out", "folds"])
@@ -124,6 +164,52 @@ def test_without_a_column():
     assert (result[1].predict(X) == result[1].predict(changed)).all()
     with pytest.raises(ValueError, match=r"'without' parameter .*must be a column"):
         clf.alternatives(X, y, without="town")
+
+
+def test_without_a_column_with_costs():
+    """The costs are those of the user: ten times as high, the difference is ten times as large."""
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c"])
+    y = np.where(X["a"] + 0.5 * X["b"] + rng.normal(0, 0.7, 600) > 0.5, "ill", "well")
+    effects = []
+    for factor in (1.0, 10.0):
+        costs = {"ill": 5.0 * factor, "well": factor}
+        pruner = BoundPruner(costs=costs, weight=0.6)
+        clf = tb.BoundTreeClassifier(certificate="training", pruning=pruner).fit(X, y)
+        effects.append(clf.alternatives(X, y, without="a").effect)
+    one, ten = effects
+    assert one.of_cost
+    assert one.difference > 0
+    assert ten.difference == pytest.approx(10 * one.difference)
+    assert ten.standard_error == pytest.approx(10 * one.standard_error)
+    assert str(one).startswith("without a: +")
+    assert str(one).endswith("of mean cost")
+    # by hand: each fold predicted by trees of the other folds
+    pruner = BoundPruner(costs={"ill": 5.0, "well": 1.0}, weight=0.6)
+    sample = Sample.learn(X, y)
+    total = 0.0
+    for outside, inside in folds(sample, 5, clf.random_state):
+        sign = -1.0
+        for column in (None, 0):
+            fitted = [
+                rows if column is None else replace(rows, X=blanked(rows.X, column))
+                for rows in (outside, inside)
+            ]
+            options = tb.BoundTreeClassifier(certificate="training", cv=None, pruning=pruner)
+            tree = fit_sample(options, fitted[0]).tree
+            predicted = tree.label[tree.apply(fitted[1].X)]
+            wrong = predicted != inside.y
+            total += sign * (wrong * np.where(inside.y == 0, 5.0, 1.0)).sum()
+            sign = 1.0
+    assert one.difference == pytest.approx(total / 600)
+
+
+def blanked(X, column):
+    values = list(X.values)
+    values[column] = np.full_like(values[column], np.nan)
+    columns = list(X.columns)
+    columns[column] = columns[column].with_missing(True)
+    return Matrix(tuple(columns), tuple(values))
 
 
 @pytest.mark.parametrize("size", ["small", "accurate", "readable"])

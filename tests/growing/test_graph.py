@@ -222,3 +222,34 @@ def test_equal_rows_are_grown_once():
     options = options_of(rng)
     graphs = [search(each, options, widths=(4, 4)) for each in (one, copies)]
     assert graphs[0].n_nodes == graphs[1].n_nodes
+
+
+@pytest.mark.parametrize("rows", [3, 20, 150, 1500, 5000])
+@pytest.mark.parametrize("seed", range(4))
+def test_tables_of_small_nodes_give_the_splits_of_a_scan(seed, rows):
+    """With a rule, here one that allows all, nodes are scanned and not searched by tables."""
+    rng = np.random.default_rng([5, seed, rows])
+    sample = random_sample(rng, rows)
+    if len({column.name for column in sample.columns}) < len(sample.columns):
+        sample = replace(sample, X=Matrix(sample.columns[:-1], sample.X.values[:-1]))
+    sample, options = replace(sample, weight=None), options_of(rng)
+    names = [column.name for column in sample.columns]
+    tabled, scanned = (
+        search(sample, replace(options, interaction_cst=groups), widths=(3, 2))
+        for groups in (None, [names])
+    )
+    for name in ("first", "feature", "category", "missing_left", "left", "right", "rows", "counts"):
+        assert np.array_equal(getattr(tabled, name), getattr(scanned, name)), name
+    assert np.array_equal(tabled.threshold, scanned.threshold, equal_nan=True)
+
+
+def test_equal_rows_below_the_searched_levels_are_grown_once():
+    rng = np.random.default_rng(2)
+    rows = rng.integers(0, 3, size=(200, 4)).astype(float)
+    sample = Sample.learn(rows, rng.integers(0, 2, 200))
+    options = GrowOptions("entropy")
+    # with a limit, which no node reaches, a subtree may depend on its depth
+    graph, limited = (search(sample, replace(options, max_depth=at)) for at in (None, 199))
+    assert 1.2 * graph.n_nodes < limited.n_nodes
+    curves = [BestOfGraph(each, Costs.of(each.root, None)).errors() for each in (graph, limited)]
+    assert np.array_equal(*curves)

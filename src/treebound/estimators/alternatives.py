@@ -22,7 +22,7 @@ from treebound.model import Model
 from treebound.model.model import row_counts
 from treebound.model.parameters import FitParameters, checked_parameters, leaf_limit
 from treebound.pruning import BoundPruner
-from treebound.pruning.alternatives import Variants, columns_of, differing_trees
+from treebound.pruning.alternatives import columns_of, differing_trees
 from treebound.pruning.bound import is_large
 from treebound.pruning.costs import Costs
 from treebound.pruning.scores import objective_of
@@ -35,23 +35,30 @@ _FOLDS = 5
 
 @dataclass(frozen=True)
 class Difference:
-    """The estimated difference in error without a column, in shares of rows.
+    """The estimated difference in error, or with costs in mean cost, without a column.
 
     Attributes
     ----------
     column : str
         The column that the second tree does not use.
     difference : float
-        Error without the column minus error with it, on folds that were not used for fitting.
+        Error without the column minus error with it, as a share of rows, on folds that were not
+        used for fitting. If the tree was fitted with costs: the same of the mean cost per row.
     standard_error : float
         The standard error of the difference over the folds.
+    of_cost : bool
+        Whether it is a difference in mean cost.
     """
 
     column: str
     difference: float
     standard_error: float
+    of_cost: bool = False
 
     def __str__(self) -> str:
+        if self.of_cost:
+            difference, error = self.difference, self.standard_error
+            return f"without {self.column}: {difference:+.3g} ± {error:.2g} of mean cost"
         points, error = 100 * self.difference, 100 * self.standard_error
         return f"without {self.column}: {points:+.1f} ± {error:.1f} points of error"
 
@@ -166,16 +173,15 @@ def find_alternatives(
     costs = Costs.of(graph.root, pruner.costs)
     weight = pruner.objective(graph.root).weight if choice is None else choice.weight
     objective = objective_of(graph.root, costs, weight=weight, delta=pruner.delta)
-    variants, max_leaves = Variants(BestOfGraph(graph, costs)), leaf_limit(parameters)
-    scored = variants.scored(objective, max_leaves)
-    scored += [
-        variants.avoiding(column, objective, max_leaves)
-        for column in sorted(columns_of(scored[0].tree))
-    ]
-    worst = scored[0].score + within * objective.m
-    scored.sort(key=lambda candidate: candidate.score)  # stable: the best one stays the first
-    good = [candidate.tree for candidate in scored if candidate.score <= worst]
-    return _of_trees(model, differing_trees(good, sample, k), rows, sample)
+    trees = differing_trees(
+        BestOfGraph(graph, costs),
+        sample,
+        objective,
+        k=k,
+        within=within,
+        max_leaves=leaf_limit(parameters),
+    )
+    return _of_trees(model, [candidate.tree for candidate in trees], rows, sample)
 
 
 def _of_trees(
@@ -214,7 +220,7 @@ def _without(
     sample: Sample,
     name: str,
 ) -> Alternatives:
-    """The fitted tree and the best one that does not use a column, with the difference by folds."""
+    """The fitted tree and the best one without a column, with the difference by folds."""
     names = [column.name for column in sample.columns]
     if name not in names:
         raise invalid("without", "alternatives", f"a column: one of {names!r:.200}", name)
@@ -226,26 +232,33 @@ def _without(
     tree = fit_sample(alone, blank).tree
     tree = replace(tree, columns=model.tree.columns)
     changes, sizes = [], []
-    at = names.index(name)
+    at, costs = names.index(name), replace(model, abstention=None).costs
+    of_cost, costs = costs is not None, _zero_one(model) if costs is None else costs
     for outside, inside in folds(sample, _FOLDS, parameters.random_state):
-        wrong = [
-            _wrong(fit_sample(alone, grown).tree, tested)
+        lost = [
+            _losses(fit_sample(alone, grown).tree, tested, costs)
             for grown, tested in (
                 (outside, inside),
                 (_blanked(outside, at), _blanked(inside, at)),
             )
         ]
         sizes.append(float(inside.weights.sum()))
-        changes.append(float(((wrong[1] - wrong[0]) * inside.weights).sum()))
+        changes.append(float(((lost[1] - lost[0]) * inside.weights).sum()))
     total = sum(sizes)
     share = np.array(changes) / np.array(sizes)
     error = float(share.std(ddof=1) / np.sqrt(len(share))) if len(share) > 1 else np.nan
     result = _of_trees(model, [model.tree, tree], rows, sample)
-    return replace(result, effect=Difference(name, sum(changes) / total, error))
+    return replace(result, effect=Difference(name, sum(changes) / total, error, of_cost))
 
 
-def _wrong(tree: Tree, rows: Sample) -> NDArray[np.float64]:
-    return np.asarray(tree.label[tree.apply(rows.X)] != rows.y, dtype=np.float64)
+def _zero_one(model: Model) -> NDArray[np.float64]:
+    """Costs that count errors."""
+    return 1.0 - np.eye(len(model.classes))
+
+
+def _losses(tree: Tree, rows: Sample, costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The cost of the prediction for each row."""
+    return np.asarray(costs[rows.y, tree.label[tree.apply(rows.X)]])
 
 
 def _blanked(sample: Sample, column: int) -> Sample:

@@ -323,7 +323,8 @@ class BoundTreeClassifier(
 
         The trees start with one of the best splits, as with ``search="wide"``. Each of them
         predicts other classes than those before it for at least 5 % of the rows, or avoids a column
-        that the ones with closer predictions use; a near copy of that column is no difference.
+        that the ones with closer predictions use; a near copy of that column is no difference. Of
+        all trees that differ from those before it, each has the lowest score.
 
         Parameters
         ----------
@@ -335,7 +336,8 @@ class BoundTreeClassifier(
             How much larger the score of a tree may be than the lowest one, in nats per row.
         without : str, optional
             The name of a column. The result has two trees: the fitted one, and the best one that
-            does not use this column, with the difference in error that folds estimate.
+            does not use this column, with the difference in error that folds estimate; with costs,
+            the difference in mean cost.
         sample_weight, groups : array-like, optional
             The weights and groups of ``fit``.
 

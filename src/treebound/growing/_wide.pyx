@@ -4,8 +4,9 @@ Used by `search_arrays`, which gives the graph of candidates that is pruned. A n
 depth is below the number of widths has several candidates: the best split of a column with an
 order, and every category of a nominal column. Each of them is a copy of the node that waits on the
 frontier with its split; when it is expanded it copies the sorted rows, unless no other copy needs
-them. So everything below is the growth of `Grower`, with its rules, ties and thresholds. Nodes of
-the searched levels with equal rows and equal rules at the same depth are grown once.
+them. So everything below is the growth of `Grower`, with its rules, ties and thresholds. Nodes with
+equal rows and equal rules are grown once: at the searched levels those of the same depth, below
+them those of any depth, unless depth is limited.
 
 Guarantees: the first candidate of every node is the split of greedy growth, so that the graph
 contains the greedy tree. At most three copies of the sorted rows exist at a time.
@@ -15,32 +16,67 @@ import numpy as np
 
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.stdlib cimport free
+from libc.string cimport memcmp, memcpy, memset
 from treebound._utils._pool cimport Pool
 from treebound.growing._driver cimport GrownNode, leave
 from treebound.growing._layout cimport (
-    NOMINAL, KernelColumn, KernelSplit, NodeView, allocate, rank_of, row_of, zeros,
+    NOMINAL, KernelColumn, KernelSplit, NodeView, Packing, Scratch, allocate, enlarged, rank_of,
+    row_of, zeros,
 )
 from treebound.growing._memory cimport Grower
 from treebound.growing._scan cimport no_split, search_categories
-from treebound.growing._sorted cimport Sorted, Task, free_sorted, id_of
+from treebound.growing._sorted cimport Sorted, Task, free_sorted, id_of, mark
+from treebound.growing._tables cimport (
+    NodeTables, divide, enlarge_tables, free_tables, has_tables, is_constant,
+    search_tables, set_tables,
+)
+
+
+cdef enum:
+    MAX_TABLED = 4096  # rows of a node that is searched by tables; larger ones by threads
+
+
+cdef struct Known:
+    # Identity of a node.
+    uint64_t rows[2]  # sums of the random numbers of its rows
+    int32_t same      # the node that is grown for it; -1: itself
 
 
 cdef class WideGrower(Grower):
     cdef list widths            # candidates at depth 0, 1, ...
+    cdef Py_ssize_t n_levels    # how many there are
     cdef dict candidates        # by node: its copies
-    cdef dict same              # by node: the one with its rows
-    cdef dict known             # by rows, depth and rules: the node
     cdef uint64_t[:, ::1] keys  # two random numbers of every row
+    cdef Known* known           # by node
+    cdef Py_ssize_t n_known     # their capacity
+    cdef int32_t* slots         # a hash table of the nodes that may be split; -1: free
+    cdef Py_ssize_t n_slots, n_used
+    cdef bint any_depth         # whether nodes below the searched levels are equal at any depth
+    cdef bint tabled            # whether small nodes are searched by tables
+    cdef NodeTables tables
+
+    def __dealloc__(self):
+        free(self.known)
+        free(self.slots)
+        free_tables(&self.tables)
 
     cdef int set_widths(self, widths) except -1:
         cdef object numbers
         self.widths = list(widths)
+        self.n_levels = len(self.widths)
         self.candidates = {}
-        self.same = {}
-        self.known = {}
         numbers = np.arange(2 * len(self.arrays[1]), dtype=np.uint64)
         self.keys = scrambled(numbers).reshape(-1, 2)
+        self.any_depth = self.max_depth >= self.problem.n_rows
+        return 0
+
+    cdef int begin(self) except -1 nogil:
+        """Grow all candidates."""
+        self.start()
+        self.tabled = has_tables(&self.problem)
+        self.run()
+        self.enlarge_known()
         return 0
 
     cdef bint hands_over(self) noexcept nogil:
@@ -52,8 +88,7 @@ cdef class WideGrower(Grower):
         return False
 
     cdef bint is_searched(self, int32_t index) noexcept nogil:
-        with gil:
-            return self.tree.nodes[index].depth < len(self.widths)
+        return self.tree.nodes[index].depth < self.n_levels
 
     cdef void set_task(self, Task* task, int32_t index, bint wanted) noexcept nogil:
         Grower.set_task(self, task, index, wanted)
@@ -69,8 +104,9 @@ cdef class WideGrower(Grower):
                 return True
             return self.push_candidates(task)
 
-    cdef bint push_candidates(self, const Task* task) except -1:
+    cdef bint push_candidates(self, const Task* searched) except -1:
         """Push the best splits of a searched leaf, the best one last: it is expanded first."""
+        cdef Task task = searched[0]
         cdef GrownNode node
         cdef KernelSplit* splits = task.splits
         cdef list copies = []
@@ -79,9 +115,12 @@ cdef class WideGrower(Grower):
         cdef dict excluded = {}
         while len(copies) < width:
             node = self.tree.nodes[task.index]
-            if not self.choose(&node, task):
+            if not self.choose(&node, &task):
                 break
-            splits[node.split.column] = self.next_split(task, &node.split, excluded)
+            # nodes that were added may have moved the counts
+            task.view.counts = self.tree.counts_of(task.index)
+            task.view.limits = self.tree.limits_of(task.index)
+            splits[node.split.column] = self.next_split(&task, &node.split, excluded)
             copy = self.tree.add(node.start, node.stop, node.depth)
             node.age = copy
             self.tree.nodes[copy] = node
@@ -133,65 +172,168 @@ cdef class WideGrower(Grower):
                 return 0
         return Grower.expand(self, index)
 
+    cdef int expand_sorted(self, int32_t index) except -1 nogil:
+        """Split the rows of a node and search its children, by tables if they are few."""
+        cdef GrownNode* node = &self.tree.nodes[index]
+        cdef Sorted* home = node.home
+        cdef Py_ssize_t start = node.start, stop = node.stop, middle, j
+        cdef uint64_t* buffer = self.scratch[0].entries
+        cdef bint[2] wanted
+        cdef int side, small
+        cdef Task* task
+        if not self.tabled or stop - start >= MAX_TABLED:
+            return Grower.expand_sorted(self, index)
+        middle = start + mark(home, start, stop, &node.split, self.tree.counts_of(node.left))
+        if not self.set_children(index, middle, wanted):
+            return 0
+        node = &self.tree.nodes[index]
+        for j in range(home.n_columns):
+            # a column that is constant here is not used below, so that its rows do not matter
+            if not is_constant(&home.columns[j], start, stop, &home.problem.packing):
+                divide(
+                    home.columns[j].entries, start, stop, home.goes_left, &home.problem.packing,
+                    buffer, wanted[1],
+                )
+        # the smaller child is grown last
+        small = middle - start > stop - middle
+        for j in range(2):
+            side = 1 - small if j else small
+            if wanted[side]:
+                task = &self.sorted.tasks[0]
+                self.set_task(task, node.right if side else node.left, True)
+                self.search_tabled(home, task)
+                self.conclude(task)
+                node = &self.tree.nodes[index]
+        return 0
+
+    cdef int search_tabled(self, const Sorted* home, Task* task) except -1 nogil:
+        """Search the columns of a small node."""
+        cdef Scratch* scratch = &self.scratch[0]
+        cdef Py_ssize_t j
+        enlarge_tables(&self.tables, &self.problem, task.view.stop - task.view.start)
+        set_tables(&self.tables, &task.view)
+        scratch.floor = task.least
+        for j in range(home.n_columns):
+            if task.every:
+                scratch.floor = task.least
+            search_tables(
+                &home.columns[j], j, &task.view, &self.tables, scratch, &task.splits[j]
+            )
+        return 0
+
+    # -- equal nodes -------------------------------------------------------------------------
+
     cdef bint set_children(self, int32_t index, Py_ssize_t middle, bint* may_split) except -1 nogil:
         """Leave out children whose rows are those of a node that is known."""
         Grower.set_children(self, index, middle, may_split)
-        if self.is_searched(index):
-            with gil:
-                self.recognise(index, may_split)
+        if may_split[0] or may_split[1]:
+            self.recognise(index, may_split)
         return may_split[0] or may_split[1]
 
-    cdef int recognise(self, int32_t index, bint* may_split) except -1:
+    cdef int recognise(self, int32_t index, bint* may_split) except -1 nogil:
         cdef const GrownNode* node = &self.tree.nodes[index]
-        cdef const GrownNode* child
-        cdef uint64_t[4] hashes
+        cdef Known* known
+        cdef int32_t child, same
         cdef int side
-        cdef int32_t at
-        cdef object limits, state, key, known
-        self.hash_sides(node, hashes)
+        self.enlarge_known()
+        known = self.known
+        memset(known[node.left].rows, 0, 2 * sizeof(uint64_t))
+        memset(known[node.right].rows, 0, 2 * sizeof(uint64_t))
+        self.add_keys(node, known[node.left].rows, known[node.right].rows)
         for side in range(2):
-            at = node.right if side else node.left
-            if not may_split[side]:
-                continue
-            child = &self.tree.nodes[at]
-            limits = self.limits_at(at)
-            state = (child.depth, child.n_first, child.groups, *limits)
-            key = (hashes[2 * side], hashes[2 * side + 1], self.tree.rows_in(at), state)
-            known = self.known.setdefault(key, at)
-            if known != at:
-                self.same[at] = known
-                may_split[side] = False
+            child = node.right if side else node.left
+            if may_split[side]:
+                same = self.first_like(child)
+                if same != child:
+                    self.known[child].same = same
+                    may_split[side] = False
         return 0
 
-    cdef list limits_at(self, int32_t index):
+    cdef int enlarge_known(self) except -1 nogil:
+        """Make room for all nodes, and for two more in the hash table."""
         cdef Py_ssize_t i
-        cdef list limits = []
-        for i in range(self.tree.n_limits):
-            limits.append(self.tree.limits_of(index)[i])
-        return limits
+        cdef int32_t* slots
+        if self.n_known < self.tree.capacity:
+            self.known = <Known*>enlarged(self.known, self.tree.capacity * sizeof(Known))
+            for i in range(self.n_known, self.tree.capacity):
+                self.known[i].same = -1
+            self.n_known = self.tree.capacity
+        if 2 * (self.n_used + 2) <= self.n_slots:
+            return 0
+        slots = self.slots
+        self.n_slots = max(256, 4 * self.n_slots)
+        self.slots = NULL
+        try:
+            self.slots = <int32_t*>allocate(self.n_slots, sizeof(int32_t))
+            memset(self.slots, -1, self.n_slots * sizeof(int32_t))
+            self.n_used = 0
+            for i in range(self.n_slots // 4 if slots != NULL else 0):
+                if slots[i] >= 0:
+                    self.first_like(slots[i])
+        finally:
+            free(slots)
+        return 0
 
-    cdef void hash_sides(self, const GrownNode* node, uint64_t* hashes) noexcept nogil:
-        """The sums of the random numbers of the rows on the left and on the right."""
+    cdef int32_t first_like(self, int32_t index) noexcept nogil:
+        """The first node with the rows and rules of a node; the node itself if there is none."""
+        cdef Py_ssize_t mask = self.n_slots - 1
+        cdef Py_ssize_t at = <Py_ssize_t>(self.known[index].rows[0] & <uint64_t>mask)
+        while self.slots[at] >= 0:
+            if self.are_alike(self.slots[at], index):
+                return self.slots[at]
+            at = (at + 1) & mask
+        self.slots[at] = index
+        self.n_used += 1
+        return index
+
+    cdef bint are_alike(self, int32_t a, int32_t b) noexcept nogil:
+        """Return True if two nodes have equal rows and rules, so that their subtrees are equal."""
+        cdef const GrownNode* first = &self.tree.nodes[a]
+        cdef const GrownNode* second = &self.tree.nodes[b]
+        if (
+            self.known[a].rows[0] != self.known[b].rows[0]
+            or self.known[a].rows[1] != self.known[b].rows[1]
+        ):
+            return False
+        return (
+            first.stop - first.start == second.stop - second.start
+            and (
+                first.depth == second.depth
+                or (self.any_depth and min(first.depth, second.depth) >= self.n_levels)
+            )
+            and first.n_first == second.n_first
+            and first.groups == second.groups
+            and memcmp(
+                self.tree.limits_of(a), self.tree.limits_of(b),
+                self.tree.n_limits * sizeof(double),
+            ) == 0
+        )
+
+    cdef void add_keys(
+        self, const GrownNode* node, uint64_t* left, uint64_t* right
+    ) noexcept nogil:
+        """Add the random numbers of the rows on the left and on the right."""
         cdef const Sorted* home = node.home
+        cdef const uint64_t* entries = home.columns[node.split.column].entries
+        cdef Packing packing = home.problem.packing
+        cdef uint64_t* sums
         cdef Py_ssize_t i, row, id
-        cdef int side
-        memset(hashes, 0, 4 * sizeof(uint64_t))
         for i in range(node.start, node.stop):
-            row = row_of(home.columns[0].entries[i], &home.problem.packing)
-            side = 0 if home.goes_left[row] else 2
+            row = row_of(entries[i], &packing)
+            sums = left if home.goes_left[row] else right
             id = id_of(home, row)
-            hashes[side] += self.keys[id, 0]
-            hashes[side + 1] += self.keys[id, 1]
+            sums[0] += self.keys[id, 0]
+            sums[1] += self.keys[id, 1]
 
     # -- the result --------------------------------------------------------------------------
 
     def graph(self):
         """The nodes, children before parents, and their candidates, as arrays."""
         cdef int32_t[::1] place = np.full(self.tree.n_nodes, -1, dtype=np.int32)
-        cdef Py_ssize_t depth = 1, n_nodes = 0, n_splits = 0, levels = len(self.widths)
+        cdef Py_ssize_t depth = 1, n_nodes = 0, n_splits = 0, levels = self.n_levels
         cdef int32_t[::1] stack = np.zeros(2 * self.tree.n_nodes + 2, dtype=np.int32)
         cdef int32_t[::1] order = np.empty(self.tree.n_nodes, dtype=np.int32)
-        cdef int32_t at, left, right
+        cdef int32_t at
         cdef const GrownNode* node
         # place is -2 for a node whose children are on the stack
         while depth:
@@ -215,22 +357,19 @@ cdef class WideGrower(Grower):
                     depth += 2
             elif node.expanded:
                 n_splits += 1
-                left, right = node.left, node.right
-                if node.depth < levels:
-                    left, right = self.shared_child(left), self.shared_child(right)
-                stack[depth] = left
-                stack[depth + 1] = right
+                stack[depth] = self.shared_child(node.left)
+                stack[depth + 1] = self.shared_child(node.right)
                 depth += 2
             if depth + 64 > stack.shape[0]:
                 stack = np.concatenate([stack, np.zeros_like(stack)])
         return self.graph_arrays(order[:n_nodes], place, n_splits)
 
-    cdef int32_t shared_child(self, int32_t child):
-        """A child of a searched node, or the node that was grown on the same rows."""
-        return <int32_t>self.same.get(child, child)
+    cdef int32_t shared_child(self, int32_t child) noexcept:
+        """A child, or the node that was grown on the same rows."""
+        return child if self.known[child].same < 0 else self.known[child].same
 
     cdef dict graph_arrays(self, const int32_t[::1] order, const int32_t[::1] place, n_splits):
-        cdef Py_ssize_t n = order.shape[0], i, k, at = 0, levels = len(self.widths)
+        cdef Py_ssize_t n = order.shape[0], i, k, at = 0, levels = self.n_levels
         cdef const GrownNode* node
         arrays = {
             name: np.full(n_splits, -1, dtype=np.int32)
@@ -247,31 +386,32 @@ cdef class WideGrower(Grower):
         cdef uint8_t[::1] missing_left = arrays["missing_left"].view(np.uint8)
         cdef int64_t[:, ::1] counts = arrays["counts"]
         cdef int64_t[::1] rows = arrays["rows"]
-        cdef list splits
-        cdef object number
-        cdef int32_t split, a, b
+        cdef list candidates
+        cdef const GrownNode* split
+        cdef Py_ssize_t n_candidates
         for i in range(n):
             node = &self.tree.nodes[order[i]]
-            rows[i] = self.tree.rows_in(order[i])
-            for k in range(self.tree.n_classes):
-                counts[i, k] = self.tree.counts_of(order[i])[k]
+            rows[i] = node.stop - node.start
+            memcpy(
+                &counts[i, 0], self.tree.counts + order[i] * self.tree.n_classes,
+                self.tree.n_classes * sizeof(int64_t),
+            )
             first[i] = <int32_t>at
-            splits = [order[i]] if node.expanded else []
-            if node.depth < levels:
-                splits = self.candidates.get(order[i], splits)
-            for number in splits:
-                split = number
-                node = &self.tree.nodes[split]
-                a = node.left
-                b = node.right
-                if node.depth < levels:
-                    a = self.shared_child(a)
-                    b = self.shared_child(b)
-                feature[at] = <int32_t>node.split.column
-                category[at] = node.category
-                threshold[at] = node.threshold
-                missing_left[at] = node.split.missing_left
-                left[at], right[at] = place[a], place[b]
+            n_candidates = node.expanded
+            if node.depth < levels and order[i] in self.candidates:
+                candidates = self.candidates[order[i]]
+                n_candidates = len(candidates)
+            for k in range(n_candidates):
+                if node.depth < levels and not node.expanded:
+                    split = &self.tree.nodes[<int32_t>candidates[k]]
+                else:
+                    split = node
+                feature[at] = <int32_t>split.split.column
+                category[at] = split.category
+                threshold[at] = split.threshold
+                missing_left[at] = split.split.missing_left
+                left[at] = place[self.shared_child(split.left)]
+                right[at] = place[self.shared_child(split.right)]
                 at += 1
         first[n] = <int32_t>at
         return arrays
@@ -348,6 +488,5 @@ def search_arrays(
     grower.set_widths(widths)
     grower.root_crossing = 2**62
     with nogil:
-        grower.start()
-        grower.run()
+        grower.begin()
     return grower.graph()

@@ -153,11 +153,12 @@ def search(
 
     Notes
     -----
-    Subproblems with equal rows at the same depth and under the same rules are solved once. Below
-    the searched levels a subtree is that of :func:`~treebound.growing.grow`, under the same rules.
-    Memory in addition to the sample: at most three copies of the sorted rows, 8 bytes per value
-    each, and the nodes of at most 32 greedy trees: with pruning about 5 KB per row if the labels
-    are noise, so that every row ends in a leaf of its own, and little if trees are small.
+    Subproblems with equal rows under the same rules are solved once, below the searched levels at
+    any depth unless depth is limited. There a subtree is that of :func:`~treebound.growing.grow`,
+    under the same rules. Memory in addition to the sample: at most three copies of the sorted rows,
+    8 bytes per value each, and the nodes of at most 32 greedy trees: with pruning 2 to 10 KB per
+    row if the labels are noise, so that every row ends in a leaf of its own, and little if trees
+    are small.
 
     Examples
     --------

@@ -25,10 +25,16 @@ def best_prunings(
 
 class GraphPlan:
     best: NDArray[np.int64]
+    def curve(self, node: int) -> NDArray[np.int64]: ...
     def tree(self, leaves: int) -> NDArray[np.int32]: ...
 
 def best_of_graph(
-    first: Links, left: Links, right: Links, cost: NDArray[np.int64], cap: int
+    first: Links,
+    left: Links,
+    right: Links,
+    cost: NDArray[np.int64],
+    cap: int,
+    keep_curves: bool = False,
 ) -> GraphPlan: ...
 def weakest_links(
     left: Links, right: Links, risk: NDArray[np.float64]

@@ -292,9 +292,14 @@ cdef enum:
 class GraphPlan:
     """Least cost ``best[j]`` of a tree with j leaves, up to a cap, and how to reconstruct it."""
 
-    def __init__(self, first, left, right, best, width, offset, choice):
-        self.best = best
+    def __init__(self, first, left, right, best, width, offset, choice, curves):
+        self.best, self._curves = best, curves
         self._graph, self._width, self._offset, self._choice = (first, left, right), width, offset, choice
+
+    def curve(self, node):
+        """The least cost below a node with 1, 2, ... leaves, if ``keep_curves``."""
+        start = self._offset[node]
+        return self._curves[start : start + self._width[node]]
 
     def tree(self, leaves):
         """The best tree with that many leaves, in pre-order.
@@ -306,7 +311,7 @@ class GraphPlan:
 
 
 def best_of_graph(const int32_t[::1] first, const int32_t[::1] left, const int32_t[::1] right,
-                  const int64_t[::1] cost, int32_t cap):
+                  const int64_t[::1] cost, int32_t cap, bint keep_curves=False):
     """Least total cost of the leaves of a tree in a graph, for each number of leaves up to ``cap``.
 
     Node i may be split by the candidates ``first[i]`` to ``first[i + 1]``, into the nodes ``left``
@@ -354,7 +359,7 @@ def best_of_graph(const int32_t[::1] first, const int32_t[::1] left, const int32
     best[1:] = curve_array[offset[n - 1] : end]
     return GraphPlan(
         np.asarray(first), np.asarray(left), np.asarray(right), best, width_array, offset_array,
-        choice_array,
+        choice_array, curve_array if keep_curves else None,
     )
 
 

@@ -37,6 +37,7 @@ class BestOfGraph:
     def __init__(self, graph: CandidateGraph, costs: Costs) -> None:
         self.graph = graph
         masses = graph.counts if graph.factors is None else graph.counts * graph.factors
+        total = np.einsum("ij->i", masses)
         if costs.chosen:
             self.label = costs.labels(graph.counts)
             losses = costs.of_counts(graph.counts, self.label)
@@ -44,9 +45,9 @@ class BestOfGraph:
             weighted = graph.weighted or graph.factors is not None
             label = heaviest(masses) if weighted else graph.counts.argmax(axis=1)
             self.label = graph.ordered_labels(np.asarray(label, dtype=np.int32))
-            losses = masses.sum(axis=1) - masses[np.arange(graph.n_nodes), self.label]
+            losses = total - masses[np.arange(graph.n_nodes), self.label]
         self._losses = np.maximum(losses, 0.0)
-        self.packed = self._packed(masses)
+        self.packed = self._packed(masses, total)
         self._plan = _dp.best_of_graph(graph.first, graph.left, graph.right, self.packed, 1 << 20)
 
     @property
@@ -58,9 +59,13 @@ class BestOfGraph:
     def _curve(self) -> Floats:
         return self.losses(self._plan.best[1:])
 
+    def integers(self, packed: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The losses in packed numbers as integers: the losses times a scale."""
+        return packed >> _TIE_BITS
+
     def losses(self, packed: NDArray[np.int64]) -> Floats:
         """The losses in packed numbers, without what breaks ties."""
-        return np.asarray((packed >> _TIE_BITS) / self._scale)
+        return np.asarray(self.integers(packed) / self.scale)
 
     def errors(self, cap: int | None = None) -> Floats:
         """Least loss with 1, 2, ..., ``cap`` leaves (by default, every size)."""
@@ -70,24 +75,28 @@ class BestOfGraph:
         """The best tree with that many leaves."""
         return self.graph.tree(self._plan.tree(leaves), self.label)
 
-    def _packed(self, masses: Floats) -> NDArray[np.int64]:
+    def _packed(self, masses: Floats, total: Floats) -> NDArray[np.int64]:
         """Losses in the high bits, the entropy of the classes in the low ones."""
         losses, top = self._losses, float(self._losses[-1])
-        self._scale = 1.0
+        self.scale = 1.0
         if not bool((losses == np.floor(losses)).all()) or top >= 2.0**_LOSS_BITS:
-            self._scale = 2.0 ** (_LOSS_BITS - max(frexp(top)[1], -900))
-        nats = _nats(masses)
+            self.scale = 2.0 ** (_LOSS_BITS - max(frexp(top)[1], -900))
+        nats = _nats(masses, total, not self.graph.weighted and self.graph.factors is None)
         unit = (2.0**_TIE_BITS - 1.0) / max(float(nats[-1]), 1e-300)
         ties = np.minimum(np.floor(nats * unit), 2.0**_TIE_BITS - 1.0)
-        return (np.rint(losses * self._scale).astype(np.int64) << _TIE_BITS) + ties.astype(np.int64)
+        return (np.rint(losses * self.scale).astype(np.int64) << _TIE_BITS) + ties.astype(np.int64)
 
 
-def _nats(masses: Floats) -> Floats:
+def _nats(masses: Floats, total: Floats, whole: bool) -> Floats:
     """Entropy of the classes at each node, times its mass."""
     from scipy.special import xlogy
 
-    total = masses.sum(axis=1)
-    nats = xlogy(total, total) - xlogy(masses, masses).sum(axis=1)
+    if whole:  # of few numbers
+        terms = xlogy(np.arange(total[-1] + 1.0), np.arange(total[-1] + 1.0))
+        of_total, of_masses = terms[total.astype(np.int64)], terms[masses.astype(np.int64)]
+    else:
+        of_total, of_masses = xlogy(total, total), xlogy(masses, masses)
+    nats = of_total - np.einsum("ij->i", of_masses)
     return np.asarray(np.maximum(nats, 0.0), dtype=np.float64)
 
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from treebound.data import Column, Matrix
 from treebound.data.frames import read_table
-from treebound.data.streams import is_stream
+from treebound.data.streams import in_database, is_on_dask, is_stream
 from treebound.edit import Editor
 from treebound.exchange import save, to_c, to_onnx, to_python, to_sql
 from treebound.growing import GrowOptions
@@ -351,9 +351,18 @@ class TreeEstimator(FittedTree[AnyModel]):
         validate_data(self, X, reset=False, skip_check_array=True)
         return model.read(table, whole=True)
 
-    def _predict(self, X: Any, output: Any, predict: Callable[..., Any]) -> Any:
-        """Return predictions for rows in memory or in batches."""
-        return partial(predict, n_jobs=self.n_jobs)(self._fitted(), self._rows(X))
+    def _predict(self, X: Any, output: Any, predict: Callable[..., Any], **options: Any) -> Any:
+        """Return predictions, lazily in a database (as further columns) and on Dask."""
+        if in_database(X):
+            from treebound.engines.sql import with_predictions
+
+            return with_predictions(self._fitted(), X, output, **options)
+        predict = partial(predict, n_jobs=self.n_jobs, **options)
+        if is_on_dask(X):
+            from treebound.engines.dask.table import lazy_predictions
+
+            return lazy_predictions(self._fitted(), X, output, predict)
+        return predict(self._fitted(), self._rows(X))
 
     def apply(self, X: Any) -> Any:
         """Return the node of ``tree_`` that each row reaches.

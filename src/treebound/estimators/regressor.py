@@ -1,21 +1,13 @@
-"""BoundTreeRegressor: grow, prune and predict numbers, as scikit-learn expects it.
-
-Offered for tables in memory: fitting with weights, groups and rules on splits, prediction,
-intervals, estimated errors, certificates from calibration rows, other sizes, text, rules, figures,
-reports, explanations, the editor, model files and code. Streams, Dask collections and relations of
-a database of any size are fitted where they are. Predictions on Dask and in a database are not
-offered: their functions raise an error that names them.
-"""
+"""BoundTreeRegressor: grow, prune and predict numbers, as scikit-learn expects it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -37,8 +29,6 @@ from treebound.pruning import PruningPath, PruningResult
 from treebound.pruning.number_choice import NumberChoice
 from treebound.show import NumberExplanation, explain, to_html
 from treebound.tree.regression import RegressionTree
-
-Floats = NDArray[np.float64]
 
 
 @parameters_of(RegressionParameters)
@@ -140,12 +130,7 @@ class BoundTreeRegressor(
 
     # -- prediction ------------------------------------------------------------------------
 
-    def _predict(self, X: Any, output: Any, predict: Callable[..., Any]) -> Any:
-        """Return predictions for rows in memory or in batches; refuse other tables."""
-        _check_reading(X, predict.__name__)
-        return super()._predict(X, output, predict)
-
-    def predict(self, X: Any) -> Floats:
+    def predict(self, X: Any) -> Any:
         """Predict the number of each row of a table.
 
         Parameters
@@ -157,11 +142,12 @@ class BoundTreeRegressor(
         Returns
         -------
         ndarray of float64, shape (n_rows,)
+            For a relation of a database, a lazy frame with the further column ``prediction``; for a
+            Dask collection, a lazy collection.
         """
-        numbers: Floats = self._predict(X, "value", RegressionModel.predict)
-        return numbers
+        return self._predict(X, "value", RegressionModel.predict)
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Any:
         """Predict an interval that contains the number of a new row with some probability.
 
         Half its width is a quantile of residuals, each divided by the spread of its leaf, times the
@@ -181,10 +167,10 @@ class BoundTreeRegressor(
         Returns
         -------
         ndarray of float64, shape (n_rows, 2)
-            The lower and the upper end for each row.
+            The lower and the upper end for each row; for a relation of a database, the further
+            columns ``prediction lower`` and ``prediction upper``.
         """
-        _check_reading(X, "predict_interval")
-        return self._fitted().predict_interval(self._rows(X), coverage, self.n_jobs)
+        return self._predict(X, "interval", RegressionModel.predict_interval, coverage=coverage)
 
     def explain(self, row: Any, *, reach: tuple[float, float] | None = None) -> NumberExplanation:
         """Explain the prediction for a row, and the smallest change that brings it into a range.
@@ -236,17 +222,28 @@ class BoundTreeRegressor(
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            The columns of the training table.
-        y : array-like of shape (n_rows,)
-            The numbers of the target.
-        sample_weight : array-like of shape (n_rows,), optional
-            The weight of every row.
+            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
+            in batches.
+        y : array-like of shape (n_rows,), or str
+            The numbers of the target; of a table that is not in memory, as for :meth:`fit`.
+        sample_weight : array-like of shape (n_rows,), or str, optional
+            The weight of every row, as for ``y``.
 
         Returns
         -------
         float
             1 for exact predictions, 0 for those of the mean of ``y``.
         """
+        if in_database(X):
+            from treebound.engines.sql import errors_in_database
+
+            return errors_in_database(self._fitted(), X, y, sample_weight).r2
+        if is_on_dask(X):
+            from treebound.engines.dask.table import errors_on_dask
+
+            return errors_on_dask(self._fitted(), X, y, sample_weight).r2
+        if is_stream(X):
+            return self._fitted().errors_on(X, y, sample_weight).r2
         return float(super().score(X, y, sample_weight))
 
     # -- attributes ------------------------------------------------------------------------
@@ -386,13 +383,4 @@ class BoundTreeRegressor(
         """
         return self._editor(
             X, y, test=test, sample_weight=sample_weight, groups=groups, autosave=autosave
-        )
-
-
-def _check_reading(X: Any, caller: str) -> None:
-    """Raise a TypeError for tables on which predictions are not offered."""
-    if in_database(X) or is_on_dask(X):
-        raise TypeError(
-            f"{caller} of BoundTreeRegressor takes tables in memory. Got {type(X).__name__} "
-            "instead. Hint: collect the rows, or a sample of them."
         )

@@ -32,7 +32,9 @@ from treebound.engines.dask.partitions import (
 from treebound.engines.dask.waiting import PartitionError
 from treebound.growing._bins import Bins
 from treebound.growing.engine import Engine, stream_engine
-from treebound.model import Model
+from treebound.model import Model, RegressionModel
+from treebound.model.number_errors import NumberErrors
+from treebound.model.regression import ENDS
 from treebound.model.rows import accuracy
 
 # Rows whose values bins are chosen from, in all partitions.
@@ -174,11 +176,14 @@ def _starts(
 # -- predictions -------------------------------------------------------------------------------
 
 
-def lazy_predictions(model: Model, X: Any, output: str, predict: Callable[..., Any]) -> Any:
-    """Return the predictions for every partition, as a lazy collection."""
-    nothing: NDArray[Any] = np.empty((0, len(model.classes)))
-    if output != "proba":
-        nothing = model.classes[:0] if output == "label" else np.empty(0, dtype=np.int32)
+def lazy_predictions(
+    model: Model | RegressionModel, X: Any, output: str, predict: Callable[..., Any]
+) -> Any:
+    """Return the predictions for every partition, as a lazy collection.
+
+    ``output`` is "node"; "label" or "proba" of a classifier; "value" or "interval" of a regressor.
+    """
+    nothing = _no_predictions(model, output)
     predicted = partial(_predictions, model, output, predict, nothing)
     if is_frame(X):
         import pandas
@@ -193,8 +198,21 @@ def lazy_predictions(model: Model, X: Any, output: str, predict: Callable[..., A
     )
 
 
+def _no_predictions(model: Model | RegressionModel, output: str) -> NDArray[Any]:
+    """Return the predictions for no rows."""
+    if output == "node":
+        return np.empty(0, dtype=np.int32)
+    if isinstance(model, Model):
+        return model.classes[:0] if output == "label" else np.empty((0, len(model.classes)))
+    return np.empty(0) if output == "value" else np.empty((0, 2))
+
+
 def _predictions(
-    model: Model, output: str, predict: Callable[..., Any], nothing: NDArray[Any], rows: Any
+    model: Model | RegressionModel,
+    output: str,
+    predict: Callable[..., Any],
+    nothing: NDArray[Any],
+    rows: Any,
 ) -> Any:
     """Return the predictions for a partition: a pandas object with its index, or an array."""
     predicted = predict(model, rows) if len(rows) else nothing
@@ -203,10 +221,11 @@ def _predictions(
     import pandas
 
     if predicted.ndim == 2:
-        return pandas.DataFrame(predicted, index=rows.index, columns=model.classes)
-    if output != "label":
+        names = model.classes if isinstance(model, Model) else ENDS
+        return pandas.DataFrame(predicted, index=rows.index, columns=names)
+    if output == "node":
         return pandas.Series(predicted, index=rows.index)
-    kind = pandas.Series(model.classes).dtype
+    kind = pandas.Series(model.classes if isinstance(model, Model) else nothing).dtype
     return pandas.Series(predicted, index=rows.index, name=model.reading.target, dtype=kind)
 
 
@@ -221,3 +240,14 @@ def _counts(model: Model, X: Any, y: Any, weight: Any) -> NDArray[np.float64]:
     if not len(y):
         return np.zeros((model.tree.n_nodes, len(model.classes)))
     return model.weights_at_nodes(X, y, weight)
+
+
+def errors_on_dask(model: RegressionModel, X: Any, y: Any, weight: Any) -> NumberErrors:
+    """Return the sums of squares by which predictions are scored; workers add them."""
+    rows = partitions(current_client(), *with_labels(X, y, weight))
+    return sum(rows.each(partial(_errors, model)), NumberErrors())
+
+
+def _errors(model: RegressionModel, X: Any, y: Any, weight: Any) -> NumberErrors:
+    """Return the sums of a partition."""
+    return model.errors_on(X, y, weight) if len(y) else NumberErrors()

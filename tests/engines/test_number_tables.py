@@ -224,6 +224,10 @@ def test_what_is_not_offered_for_large_tables_is_named(client):
             fitted({"y_range": (1e8, 1e9)}, source, "y")
         with pytest.raises(ValueError, match="y must hold a number for each row"):
             fitted({}, source, "s", columns=["a"])
+    near = table.assign(y=1e-70 * np.arange(200))
+    for source in (partitions(rng, near), dataset(rng, near), relation(rng, near)):
+        with pytest.raises(ValueError, match="have a range of at least 1e-60"):
+            fitted({}, source, "y")
 
 
 # -- in a database ---------------------------------------------------------------------------------

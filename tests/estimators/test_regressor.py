@@ -390,7 +390,8 @@ def test_certify_as_a_function(diabetes):
         ([1.0, 2.0, np.inf], "contains infinity: row 2"),
         ([1.0, None, 2.0], "contains NaN: row 1"),
         (np.array(["2020-01-01"] * 3, dtype="M8[D]"), "dates"),
-        ([1e200, 0.0, 1.0], "at most 1e\\+150"),
+        ([1e200, 0.0, 1.0], "at most 1e\\+60"),
+        ([1e-70, 0.0, 0.0], "a range of at least 1e-60. Got a range of 1e-70"),
         (pd.Series(["1", "2", "3"]), "Got text such as '1'"),
         (pd.Series(["u", "v", "u"], dtype="category"), "Got text such as 'u'"),
         (np.ones((3, 2)), "1d array"),
@@ -401,6 +402,26 @@ def test_certify_as_a_function(diabetes):
 def test_a_target_that_is_no_number_is_named(y, words):
     with pytest.raises(ValueError, match=words):
         REGRESSOR().fit([[1.0], [2.0], [3.0]], y)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("shift", [-190, -60, 60, 190])
+def test_powers_of_two_of_y_scale_trees_and_estimates_exactly(shift, weighted):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = np.exp(X[:, 0]) + (X[:, 1] > 0) + 0.3 * rng.normal(size=300)
+    weight = rng.random(300) + 0.1 if weighted else None
+    fitted = [REGRESSOR().fit(X, numbers, weight) for numbers in (y, np.ldexp(y, shift))]
+    plain, scaled = fitted
+    np.testing.assert_array_equal(np.ldexp(plain.predict(X), shift), scaled.predict(X))
+    np.testing.assert_array_equal(
+        np.ldexp(plain.predict_interval(X), shift), scaled.predict_interval(X)
+    )
+    for name in ("rmse", "mae"):
+        one, other = (getattr(each.estimate_, name) for each in fitted)
+        assert tuple(np.ldexp(one, shift)) == tuple(other)
+    assert plain.estimate_.r2 == scaled.estimate_.r2
+    assert plain.pruning_result_.choice.leaves == scaled.pruning_result_.choice.leaves
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from treebound.data.findings import warn_of_findings
 from treebound.data.frames import read_table
 from treebound.data.number_findings import warn_of_number_findings
 from treebound.data.number_sample import NumberSample, WeightedNumbers, number_hashes
-from treebound.data.numbers import read_numbers
+from treebound.data.numbers import check_spread, read_numbers
 from treebound.data.row_hashes import RowSketch
 from treebound.data.sample import LabelledRows, Sample
 from treebound.data.summaries import TableSummary
@@ -87,6 +87,8 @@ def fit_number_rows(
     parameters: RegressionParameters, rows: LabelledRows, sample: NumberSample
 ) -> RegressionModel:
     """Fit rows that were read, with the certificate that the parameters name."""
+    if sample.n_rows:
+        check_spread(float(sample.y.min()), float(sample.y.max()))
     if parameters.y_range is not None:
         check_in_range(sample.y, parameters.y_range)
     kind, named = certificate_kind(parameters, rows.n_units), rows.table.names is not None

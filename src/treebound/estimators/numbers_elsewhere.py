@@ -20,6 +20,7 @@ from treebound.data.draws import Draw
 from treebound.data.findings import warn_of_identifiers
 from treebound.data.learned import LearnedSchema
 from treebound.data.number_sample import NumberSample
+from treebound.data.numbers import check_spread
 from treebound.data.parts import NumberReader, as_table, join_parts
 from treebound.data.streams import is_on_dask, open_stream
 from treebound.data.summaries import TableSummary
@@ -133,9 +134,12 @@ def refuse_what_needs_a_table(
 
 
 def _check_range(parameters: RegressionParameters, schema: LearnedSchema) -> None:
-    """Raise a ValueError if a number is outside a declared range."""
-    if parameters.y_range is not None and schema.target is not None:
-        values = schema.target.values
+    """Raise a ValueError if numbers differ too little, or one is outside a declared range."""
+    if schema.target is None:
+        return
+    values = schema.target.values
+    check_spread(values.low, values.high)
+    if parameters.y_range is not None:
         check_in_range(np.array([values.low, values.high]), parameters.y_range)
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treebound.data.numbers import MAX_NUMBER
+from treebound.data.numbers import MAX_NUMBER, check_spread
 from treebound.data.numeric_target import MAX_DIGITS, NumberFacts, NumericTarget
 from treebound.data.summaries import ColumnSummary, TargetSummary
 from treebound.data.weights import WeightTotal
@@ -35,7 +35,8 @@ def _scaled(x: str, shift: int, store: SqlStore) -> str:
 
 def check_numbers(store: SqlStore, native: Any, target: str, n_rows: int) -> None:
     """Raise a ValueError if a row of the relation has no number ``y``, or one out of range."""
-    fetched = store.fetch(f"SELECT COUNT(y) AS n, MAX(ABS(y)) AS most FROM {ROWS}", native)
+    ends = "MAX(ABS(y)) AS most, MIN(y) AS low, MAX(y) AS high"
+    fetched = store.fetch(f"SELECT COUNT(y) AS n, {ends} FROM {ROWS}", native)
     missing = n_rows - int(fetched["n"][0])
     if missing:
         raise ValueError(
@@ -49,6 +50,7 @@ def check_numbers(store: SqlStore, native: Any, target: str, n_rows: int) -> Non
             f"value. Got {most:g} instead. Hint: leave out rows without a finite number, or divide "
             "it by a constant."
         )
+    check_spread(float(fetched["low"][0]), float(fetched["high"][0]), f"the column {target!r}")
 
 
 def number_facts(store: SqlStore, native: Any, min_weight: float) -> NumberFacts:

@@ -265,10 +265,12 @@ def drawn_in_memory(parameters, table, draw):
     if draw.validation is not None:
         inside = draw.validation.mask(len(rest))
     training = rest[~inside]
-    learned = Sample.learn(training[columns], np.zeros(len(training)), training.get("w"))
-    weight = None
-    if "w" in table:
-        weight = relative_weights(rest.w[inside].to_numpy(), training.w.to_numpy())
+    learned = Sample.learn(training[columns], np.zeros(len(training)))
+    weight, training_weight = None, None
+    if "w" in table:  # one scale of training and validation rows
+        weight = relative_weights(rest.w[inside].to_numpy(), rest.w.to_numpy())
+        training_weight = relative_weights(training.w.to_numpy(), rest.w.to_numpy())
+    learned = replace(learned, weight=training_weight)
 
     def matrix(rows):
         unknown = learned.without_identifiers().columns
@@ -308,6 +310,24 @@ def test_drawn_rows_of_a_database_choose_the_size_and_certify_as_in_memory():
         assert (actual.certificate is None) == (certificate is None)
         validated += draw.validation is not None
     assert validated > 2
+
+
+@pytest.mark.parametrize("certificate", [None, "held-out"])
+def test_a_model_of_a_database_with_fractional_weights_can_be_edited(certificate):
+    rng = np.random.default_rng(3)
+    table = random_table(rng, 300).drop(columns=["name"], errors="ignore")
+    table["y"], table["w"] = table.k + 0.1 * rng.normal(size=300), rng.random(300) + 0.01
+    columns = [name for name in table.columns if name not in ("y", "w")]
+    there = relation(rng, table, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        reg = tb.BoundTreeRegressor(certificate=certificate).fit(there, "y", "w", columns=columns)
+    assert reg.model_.provenance.draw.validation is not None
+    editor = reg.edit(table[columns], table.y, sample_weight=table.w)
+    editor.collapse("L")
+    assert editor.done().n_leaves_ < reg.n_leaves_
+    with pytest.raises(ValueError, match="must be the rows that the tree was trained on"):
+        reg.edit(table[columns], table.y, sample_weight=table.w + 0.5)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 9])

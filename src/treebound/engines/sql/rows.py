@@ -456,7 +456,9 @@ class RelationRows:
             if codings[j].column.identifier:
                 continue
             joins.append(f"LEFT JOIN {table} AS t{j} ON {at} = t{j}.value")
-        weights = Weights(store, native, self._labels, self._max_weight, class_weight)
+        weights = Weights(
+            store, native, self._labels, self._max_weight, class_weight, self._validation_weights()
+        )
         stored = ["0 AS slot", f"CAST({self._labels.code} AS INTEGER) AS label", *weights.units()]
         channels, numbers = [] if weights.total.ones else ["units"], None
         ordered = in_words([codings[j] for j in range(len(self.names))])
@@ -494,6 +496,13 @@ class RelationRows:
             channels,
             numbers,
         )
+
+    def _validation_weights(self) -> Any:
+        """The weights ``w`` of validation rows; None if there are no such rows or weights."""
+        frame = self._selected.get("validation")
+        if frame is None or self.weight is None:
+            return None
+        return frame.select(w=nw.col(self.weight).cast(nw.Float64)).to_native()
 
     def _kinds(
         self, categorical_features: Any, ordinal_features: Any, class_weight: Any = None

@@ -306,6 +306,22 @@ def test_clipping_keeps_outliers_out_of_the_tree():
     assert "clipped" in clipped.summary()
     # errors are measured on the numbers as they are
     assert clipped.estimate_.rmse.value > 50
+    size = next(size for size in clipped.sizes_ if size.leaves == clipped.n_leaves_)
+    assert size.rmse == pytest.approx(clipped.estimate_.rmse.value)
+
+
+def test_outliers_that_are_clipped_do_not_choose_the_size():
+    X, y = friedman(600)
+    dirty = y.copy()
+    dirty[:3] += 1e4
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = REGRESSOR(clip=(0.01, 0.99)).fit(X, dirty)
+    by_hand = REGRESSOR().fit(X, np.clip(dirty, *np.quantile(dirty, (0.01, 0.99))))
+    assert fitted.pruning_result_.choice.losses == pytest.approx(
+        by_hand.pruning_result_.choice.losses, rel=0.25
+    )
+    assert fitted.n_leaves_ < 1.5 * by_hand.n_leaves_
 
 
 def test_few_values_are_named_as_classes():

@@ -205,7 +205,6 @@ def fit_sample(parameters: RegressionParameters, sample: NumberSample) -> Regres
     clip = clip_range(parameters, sample.y)
 
     def grow(rows: NumberSample, options: GrowOptions, min_weight: float) -> RegressionTree:
-        # losses are measured on the numbers as they are
         rows = rows if clip is None else rows.clipped(*clip)
         return grow_numbers(rows.X, rows.target, options, min_weight=min_weight)
 
@@ -289,6 +288,7 @@ def fit_training_rows(
             leaf_sizes(parameters),
             max_leaves=max_leaves(parameters),
             validation=validation,
+            clip=clip,
         )
         choice = fit.result.choice
         assert choice is not None

@@ -204,7 +204,6 @@ def _fit_engine(
         clip = clip_range(parameters, np.concatenate(numbers))
     grown_on = engine
     if clip is not None and isinstance(sample, NumberSample):
-        # losses are measured on the numbers as they are
         grown_on = LocalEngine([sample.clipped(*clip)], engine.bins, engine.n_channels)
 
     def finer() -> Bins:

@@ -19,7 +19,7 @@ from treebound.data.frames import read_table
 from treebound.data.number_sample import NumberSample
 from treebound.data.weights import relative_weights
 from treebound.engines.sql import Relation
-from treebound.estimators.number_fitting import fit_training_rows, with_calibration
+from treebound.estimators.number_fitting import clip_range, fit_training_rows, with_calibration
 from treebound.growing import grow_numbers
 
 pa = pytest.importorskip("pyarrow")
@@ -247,6 +247,8 @@ def test_a_database_gives_the_model_of_memory():
         rng = np.random.default_rng([9, seed])
         table = random_table(rng)
         parameters = random_parameters(rng, table) | {"cv": None, "certificate": None}
+        if seed % 2:
+            parameters["clip"] = (0.03, [0.9, 1.0][seed // 2 % 2])
         expected = in_memory(parameters, table)
         actual = fitted(parameters, relation(rng, table), "y", "w" if "w" in table else None)
         assert_same_models(actual, expected, f"{seed} {parameters}", recorded=False)
@@ -282,11 +284,14 @@ def drawn_in_memory(parameters, table, draw):
         validation = NumberSample(matrix(rest[inside]), rest.y[inside].to_numpy(), weight)
     estimator = tb.BoundTreeRegressor(**parameters)
 
+    clip = clip_range(estimator, rest.y.to_numpy())
+
     def grow(rows, options, min_weight):
+        rows = rows if clip is None else rows.clipped(*clip)
         return grow_numbers(rows.X, rows.target, options, min_weight=min_weight)
 
     first = replace(draw, calibration=None)
-    model = fit_training_rows(estimator, sample, grow, first, validation)
+    model = fit_training_rows(estimator, sample, grow, first, validation, clip)
     if draw.calibration is None:
         return model
     rows = table[held_out]
@@ -301,6 +306,8 @@ def test_drawn_rows_of_a_database_choose_the_size_and_certify_as_in_memory():
         table = random_table(rng)
         certificate = ["held-out", None][seed % 2]
         parameters = random_parameters(rng, table) | {"cv": 5, "certificate": certificate}
+        if seed // 2 % 2:
+            parameters["clip"] = (0.02, 0.93)
         # drawn rows are fetched, or their nodes
         there = relation(rng, table, [0, 50][seed // 2 % 2])
         actual = fitted(parameters, there, "y", "w" if "w" in table else None)
@@ -361,7 +368,6 @@ def test_what_is_not_offered_in_a_database_is_named():
     table = random_table(rng, 100)
     for parameters in (
         {"certificate": "folds"},
-        {"clip": (0.1, 0.9)},
         {"cv": KFold(3)},
     ):
         (name,) = parameters

@@ -80,6 +80,12 @@ def _whole(x: str) -> str:
     return f"(FLOOR({x}) + CASE WHEN {x} - FLOOR({x}) > 0.5 THEN 1.0 ELSE 0.0 END)"
 
 
+def clipped(x: str, clip: tuple[float, float], store: SqlStore) -> str:
+    """SQL of a double that is moved into a range."""
+    low, high = map(store.number, clip)
+    return f"CASE WHEN {x} < {low} THEN {low} WHEN {x} > {high} THEN {high} ELSE {x} END"
+
+
 def target_summary(store: SqlStore, native: Any, target: str) -> TargetSummary:
     """Return the summary of the numbers ``y`` of a relation, with their exact sum."""
     ends = "MIN(y) AS low, MAX(y) AS high, MAX(ABS(y)) AS most, "

@@ -29,6 +29,7 @@ from treebound.data.targets import learn_classes, refuse_quantity
 from treebound.data.weights import WeightTotal, scaled_weights
 from treebound.engines.sql.numbers import (
     check_numbers,
+    clipped,
     number_facts,
     target_summary,
     with_integers,
@@ -132,6 +133,7 @@ class RelationRows:
         if weight is not None:
             self._leave_out_weightless()
         self._selected: dict[str, Any] = {}  # calibration and validation rows
+        self._uncalibrated: Any = None  # training and validation rows, if they are not all rows
 
     def __enter__(self) -> Self:
         try:
@@ -286,6 +288,10 @@ class RelationRows:
             self._selected["validation"] = self._part(table, native, "IN", chosen[-1])
         if not chosen:  # there are too few rows
             return draw
+        if certify:
+            self._uncalibrated = self._part(table, native, "NOT IN", chosen[0])
+        elif validate:
+            self._uncalibrated = self._frame
         self._frame = self._part(table, native, "NOT IN", np.concatenate(chosen))
         fetched = self._store.fetch(
             f"SELECT code, COUNT(*) AS n FROM (SELECT {self._labels.code} AS code FROM {ROWS} "
@@ -431,12 +437,37 @@ class RelationRows:
         )
         return NumberSample(X, y, weight)
 
+    def clip_range(self, quantiles: tuple[float, float]) -> tuple[float, float]:
+        """Return quantiles of the numbers of training and validation rows, as numpy has them."""
+        frame = self._frame if self._uncalibrated is None else self._uncalibrated
+        native = frame.select(y=self._number(self.target)).to_native()
+        n = int(self._store.fetch(f"SELECT COUNT(*) AS n FROM {ROWS}", native)["n"][0])
+        places = [(n - 1) * q for q in quantiles]
+        wanted = sorted({int(at) + more for at in places for more in (0, 1)})
+        fetched = self._store.fetch(
+            f"SELECT y, r FROM (SELECT y, ROW_NUMBER() OVER (ORDER BY y) - 1 AS r FROM {ROWS}) "
+            f"AS s WHERE r IN ({', '.join(map(str, wanted))})",
+            native,
+        )
+        numbers = dict(zip(fetched["r"].tolist(), fetched["y"].tolist(), strict=True))
+        ends = []
+        for at in places:
+            low = numbers[int(at)]
+            # between the last number and itself at the end
+            ends.append(float(np.quantile([low, numbers.get(int(at) + 1, low)], at - int(at))))
+        return ends[0], ends[1]
+
     # -- coding --------------------------------------------------------------------------------
 
     def code(
-        self, *, categorical_features: Any, ordinal_features: Any, class_weight: Any = None
+        self,
+        *,
+        categorical_features: Any,
+        ordinal_features: Any,
+        class_weight: Any = None,
+        clip: tuple[float, float] | None = None,
     ) -> CodedRows:
-        """Learn the columns, and keep the rows as values and codes."""
+        """Learn the columns, and keep the rows as values and codes, numbers moved into a range."""
         store = self._store
         kinds = self._kinds(categorical_features, ordinal_features)
         values = dict(kinds.values)
@@ -444,6 +475,11 @@ class RelationRows:
             values["w"] = nw.col(self.weight).cast(nw.Float64)
         if self._numeric:
             native = self._read(kinds.names, **values, y=self._number(self.target))
+            if clip is not None:
+                stay = ", ".join([*kinds.names, *values])
+                native = store.relation(
+                    f"SELECT {stay}, {clipped('y', clip, store)} AS y FROM {ROWS}", native
+                )
         else:
             native = self._read({**kinds.names, "y": self.target}, **values)
         codings = number_codings(store, native, self.names, kinds.numbers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -16,6 +16,13 @@ from treebound.data.draws import Tenth
 from treebound.data.learned import LearnedSchema, merge_facts, with_numbers
 from treebound.data.number_sample import AnySample
 from treebound.data.parts import START, BaseReader, PartRows, PartStart, count_rows
+from treebound.data.ranks import (
+    CountedBits,
+    LeadingBits,
+    between,
+    numbers_at,
+    quantile_ranks,
+)
 from treebound.data.raw import chosen_columns, spread
 from treebound.data.summaries import ColumnSummary, TableSummary, merged
 from treebound.engines.dask.partitions import (
@@ -23,6 +30,7 @@ from treebound.engines.dask.partitions import (
     is_array,
     is_frame,
     learn,
+    number_bits,
     numbers,
     partitions,
     plain_numbers,
@@ -114,6 +122,27 @@ class DaskTable:
                 partial(summaries, names=names, calibration=calibration), first=first
             )
         return schema.summary(dict(zip(names, merged(parts), strict=True)))
+
+    def quantiles(
+        self, quantiles: Sequence[float], n_rows: int, calibration: Tenth | None
+    ) -> list[float] | None:
+        """Return quantiles of the target, without calibration rows; None if it is read here."""
+        rows = self._partitions
+        if rows.client is None:
+            return None
+        target = rows
+        if is_frame(self._X):  # no other columns are read
+            labels = [name for name in self._labels if isinstance(name, str)]
+            target = partitions(rows.client, self._X[labels], *self._labels)
+        first = None if calibration is None else _starts(rows, calibration)
+
+        def count(leading: LeadingBits) -> list[list[CountedBits]]:
+            function = partial(number_bits, leading=leading, calibration=calibration)
+            return target.each(function, first=first)
+
+        ranks = quantile_ranks(quantiles, n_rows)
+        ends = iter(numbers_at([rank for pair in ranks for rank in pair], count))
+        return [between((next(ends), next(ends)), q, n_rows) for q in quantiles]
 
     def rows(self, reader: BaseReader[AnySample]) -> Iterable[PartRows[AnySample]]:
         """The rows, partition by partition, here."""

@@ -23,6 +23,7 @@ from treebound.data.frames import read_table
 from treebound.data.learned import LearnedSchema
 from treebound.data.number_sample import NumberSample, WeightedNumbers
 from treebound.data.numeric_target import NumberFacts
+from treebound.data.ranks import between, quantile_ranks
 from treebound.data.raw import columns_to_learn
 from treebound.data.summaries import ColumnSummary, TableSummary
 from treebound.data.targets import learn_classes, refuse_quantity
@@ -442,20 +443,19 @@ class RelationRows:
         frame = self._frame if self._uncalibrated is None else self._uncalibrated
         native = frame.select(y=self._number(self.target)).to_native()
         n = int(self._store.fetch(f"SELECT COUNT(*) AS n FROM {ROWS}", native)["n"][0])
-        places = [(n - 1) * q for q in quantiles]
-        wanted = sorted({int(at) + more for at in places for more in (0, 1)})
+        ranks = quantile_ranks(quantiles, n)
+        wanted = sorted({rank for pair in ranks for rank in pair})
         fetched = self._store.fetch(
             f"SELECT y, r FROM (SELECT y, ROW_NUMBER() OVER (ORDER BY y) - 1 AS r FROM {ROWS}) "
             f"AS s WHERE r IN ({', '.join(map(str, wanted))})",
             native,
         )
         numbers = dict(zip(fetched["r"].tolist(), fetched["y"].tolist(), strict=True))
-        ends = []
-        for at in places:
-            low = numbers[int(at)]
-            # between the last number and itself at the end
-            ends.append(float(np.quantile([low, numbers.get(int(at) + 1, low)], at - int(at))))
-        return ends[0], ends[1]
+        low, high = (
+            between((numbers[first], numbers[second]), q, n)
+            for q, (first, second) in zip(quantiles, ranks, strict=True)
+        )
+        return low, high
 
     # -- coding --------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from treebound.certificate.number_certificate import NumberCertificate
 from treebound.data.frames import read_table
 from treebound.data.streams import in_database, is_on_dask, is_stream
 from treebound.edit import Editor
-from treebound.estimators.base import TreeEstimator
+from treebound.estimators.base import OF_SKLEARN, TreeEstimator
 from treebound.estimators.number_fitting import fit_numbers
 from treebound.estimators.numbers_elsewhere import fit_numbers_elsewhere
 from treebound.estimators.numbers_in_database import fit_number_relation
@@ -29,6 +29,18 @@ from treebound.pruning import PruningPath, PruningResult
 from treebound.pruning.number_choice import NumberChoice
 from treebound.show import NumberExplanation, explain, to_html
 from treebound.tree.regression import RegressionTree
+
+_BY_CLASSIFIERS = "only BoundTreeClassifier has it."
+# Attributes of the classifier, and what replaces them.
+_OF_CLASSES = {
+    "abstain": "it is not offered for numbers; predict_interval shows uncertain predictions.",
+    "alternatives": _BY_CLASSIFIERS,
+    "certify_cost": "certify with y_range bounds the mean absolute error.",
+    "classes_": "a number has no classes.",
+    "frontier_": _BY_CLASSIFIERS,
+    "predict_proba": "use predict_interval.",
+    "search_": "growth of numbers is greedy.",
+}
 
 
 @parameters_of(RegressionParameters)
@@ -73,6 +85,8 @@ class BoundTreeRegressor(
     >>> print(reg.estimate_.rmse)
     64.64 ± 3
     """
+
+    _instead = OF_SKLEARN | _OF_CLASSES
 
     def _fitted(self) -> RegressionModel:
         check_is_fitted(self, "model_")

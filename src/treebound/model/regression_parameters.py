@@ -109,6 +109,13 @@ class RegressionParameters(Parameters, GrowParameters):
     _elsewhere: ClassVar[dict[str, str]] = {
         **NO_PARAMETERS,
         "ccp_alpha": "use pruning='cost-complexity', which chooses alpha by cross-validation.",
+        "search": (
+            "growth of numbers is greedy: each split has the largest gain of its node. Only "
+            "BoundTreeClassifier has search='wide'."
+        ),
+        "class_weight": "a target of numbers has no classes; give fit a sample_weight.",
+        "costs": "errors of a number cost their square; give fit a sample_weight.",
+        "growth_order": "nodes of numbers are split in the order of their gain.",
     }
 
 

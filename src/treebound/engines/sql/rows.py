@@ -476,9 +476,9 @@ class RelationRows:
         if self._numeric:
             native = self._read(kinds.names, **values, y=self._number(self.target))
             if clip is not None:
-                stay = ", ".join([*kinds.names, *values])
+                others = ", ".join([*kinds.names, *values])
                 native = store.relation(
-                    f"SELECT {stay}, {clipped('y', clip, store)} AS y FROM {ROWS}", native
+                    f"SELECT {others}, {clipped('y', clip, store)} AS y FROM {ROWS}", native
                 )
         else:
             native = self._read({**kinds.names, "y": self.target}, **values)

@@ -319,7 +319,6 @@ def test_outliers_that_are_clipped_do_not_choose_the_size():
         fitted = REGRESSOR(clip=(0.01, 0.99)).fit(X, dirty)
     # losses are those of numbers in the range of the others
     assert min(fitted.pruning_result_.choice.losses) < np.var(y)
-    assert fitted.n_leaves_ < fitted.grown_tree_.n_leaves / 2
 
 
 def test_few_values_are_named_as_classes():

@@ -58,10 +58,11 @@ def number_facts(store: SqlStore, native: Any, min_weight: float) -> NumberFacts
     digits = []
     for d in range(_NO_DIGITS):
         power = store.number(10.0**d)
-        # larger products are not taken as decimals, in memory too; some databases have no floor
-        # of them
+        # larger products are not taken as decimals, in memory too
         small = f"ABS(y) * {power} < {store.number(_EXACT)}"
-        digits.append(f"WHEN {small} AND {_whole(f'(y * {power})')} / {power} = y THEN {d}")
+        # some databases have no floor of these, and compute it before they look at the condition
+        x = f"LEAST(GREATEST(y * {power}, {store.number(-_EXACT)}), {store.number(_EXACT)})"
+        digits.append(f"WHEN {small} AND {_whole(x)} / {power} = y THEN {d}")
     case = f"CASE {' '.join(digits)} ELSE {_NO_DIGITS} END"
     fetched = store.fetch(
         f"SELECT MIN(y) AS low, MAX(y) AS high, MAX({case}) AS digits FROM {ROWS}", native
@@ -107,10 +108,10 @@ def target_summary(store: SqlStore, native: Any, target: str) -> TargetSummary:
             )
         shifts = [_PIECE_BITS * i - top for i in range(pieces)]
     for i, shift in enumerate(shifts):  # bits of |y|: nothing is rounded
-        x = _scaled("ABS(y)", shift, store)
+        # larger ones have no such bits, and some databases have no floor of them
+        x = f"LEAST({_scaled('ABS(y)', shift, store)}, {store.number(_EXACT)})"
         bits = f"FLOOR(({x} - FLOOR({x})) * {store.number(2.0**_PIECE_BITS)})"
-        # larger ones have no such bits
-        piece = f"CASE WHEN {x} < {store.number(_EXACT)} THEN CAST({bits} AS BIGINT) ELSE 0 END"
+        piece = f"CAST({bits} AS BIGINT)"
         wanted.append(f"SUM({piece} * CASE WHEN y < 0 THEN -1 ELSE 1 END) AS p{i}")
     fetched = store.fetch(f"SELECT {', '.join(wanted)} FROM {ROWS}", native)
     total = sum(

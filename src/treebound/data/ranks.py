@@ -17,7 +17,7 @@ _SIGN = np.uint64(1 << 63)
 
 
 class LeadingBits(NamedTuple):
-    """What to count: numbers that begin with these bits, by the bits that follow them."""
+    """Leading bits of the numbers to count, which are counted by the bits that follow."""
 
     known: int  # how many bits
     prefixes: tuple[int, ...]
@@ -40,8 +40,8 @@ def count_bits(y: NDArray[np.float64], leading: LeadingBits) -> list[CountedBits
         inside = keys >> at
         if leading.known:
             inside = inside[inside >> np.uint64(_BITS) == np.uint64(prefix)]
-        found, rows = np.unique(inside & np.uint64(2**_BITS - 1), return_counts=True)
-        counted.append(CountedBits(found, rows.astype(np.int64)))
+        values, rows = np.unique(inside & np.uint64(2**_BITS - 1), return_counts=True)
+        counted.append(CountedBits(values, rows.astype(np.int64)))
     return counted
 
 

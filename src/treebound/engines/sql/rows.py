@@ -476,9 +476,9 @@ class RelationRows:
         if self._numeric:
             native = self._read(kinds.names, **values, y=self._number(self.target))
             if clip is not None:
-                others = ", ".join([*kinds.names, *values])
+                columns = ", ".join([*kinds.names, *values])
                 native = store.relation(
-                    f"SELECT {others}, {clipped('y', clip, store)} AS y FROM {ROWS}", native
+                    f"SELECT {columns}, {clipped('y', clip, store)} AS y FROM {ROWS}", native
                 )
         else:
             native = self._read({**kinds.names, "y": self.target}, **values)

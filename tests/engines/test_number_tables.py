@@ -350,6 +350,17 @@ def test_few_rows_in_a_database_that_none_is_fetched_from(n):
         assert fitted({"certificate": "held-out"}, relation(rng, table, 0), "y").certificate
 
 
+def test_a_constant_is_named_wherever_it_is():
+    rng = np.random.default_rng(4)
+    table = random_table(rng, 200).assign(y=2.5)
+    for source in (dataset(rng, table), partitions(rng, table), relation(rng, table, 0)):
+        with pytest.warns(UserWarning, match=r"'y' is 2\.5 in every row") as caught:
+            reg = tb.BoundTreeRegressor().fit(source, "y", columns=["a", "k"])
+        assert reg.n_leaves_ == 1
+        (named,) = (w for w in caught if "2.5" in str(w.message))
+        assert named.filename == __file__
+
+
 def test_draws_of_a_database_are_those_of_the_summary_of_memory():
     for seed in range(6):
         rng = np.random.default_rng([11, seed])

@@ -20,6 +20,7 @@ from treebound.data.columns import Column
 from treebound.data.draws import Draw
 from treebound.data.findings import warn_of_identifiers
 from treebound.data.learned import LearnedSchema
+from treebound.data.number_findings import warn_of_constant
 from treebound.data.number_sample import NumberSample
 from treebound.data.numbers import check_spread
 from treebound.data.parts import NumberReader, as_table, join_parts
@@ -91,6 +92,9 @@ def _fit_parts(parameters: RegressionParameters, table: PartedTable) -> Regressi
     refuse_what_needs_a_table(pruner, kind, why)
     _check_range(parameters, schema)
     warn_of_identifiers(schema.identifiers, schema.n_rows, stacklevel=5)
+    if schema.target is not None:
+        values = schema.target.values
+        warn_of_constant(values.low, values.high, schema.n_rows, table.target or "y", stacklevel=4)
     start, calibration = Draw.start(parameters.random_state), None
     calibrated = draw = start
     if kind == "held-out":

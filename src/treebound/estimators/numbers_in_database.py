@@ -15,6 +15,7 @@ from typing import Any
 from treebound._utils.choices import Unknown
 from treebound.data.draws import Draw
 from treebound.data.findings import warn_of_identifiers
+from treebound.data.number_findings import warn_of_constant
 from treebound.estimators.number_fitting import (
     check_calibration,
     fit_numbers,
@@ -74,6 +75,9 @@ def fit_number_relation(
         coded = rows.code(**column_parameters(parameters), clip=clip)
         schema = coded.schema
         warn_of_identifiers(schema.identifiers, schema.n_rows, stacklevel=5)
+        if coded.numbers is not None:
+            ends = coded.numbers.least, coded.numbers.greatest
+            warn_of_constant(*ends, schema.n_rows, y, stacklevel=3)
         engine = SqlEngine(coded, relation.max_fetched_rows, rows)
 
         def grow(rows: EngineRows, options: GrowOptions, min_weight: float) -> RegressionTree:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import treebound as tb
+from treebound.exchange import write_predictions
 
 pa = pytest.importorskip("pyarrow")
 pds = pytest.importorskip("pyarrow.dataset")
@@ -123,6 +124,19 @@ def test_scores_of_tables_elsewhere_name_what_is_wrong():
     batches = pa.Table.from_pandas(rows, preserve_index=False).to_batches()
     with pytest.raises(ValueError, match="name of a column"):
         reg.score(pds.dataset(batches), "z")
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_predictions_of_batches_are_written(form, tmp_path):
+    reg, rows, path = fitted(6), new_rows(6), tmp_path / f"predictions.{form}"
+    read = pd.read_csv if form == "csv" else pd.read_parquet
+    batches = pa.Table.from_pandas(rows, preserve_index=False).to_batches(max_chunksize=33)
+    reg.write_predictions(pds.dataset(batches), path)
+    np.testing.assert_array_equal(read(path)["y"], reg.predict(rows[NAMES]))
+    reg.write_predictions(rows[NAMES], path, keep=True)
+    assert list(read(path).columns) == [*NAMES, "y"]
+    with pytest.raises(ValueError, match="'proba' parameter"):
+        write_predictions(reg, rows[NAMES], path, proba=True)
 
 
 def test_a_constant_target_has_no_variance_to_explain():

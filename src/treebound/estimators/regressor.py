@@ -20,7 +20,7 @@ from treebound.estimators.base import OF_SKLEARN, TreeEstimator
 from treebound.estimators.number_fitting import fit_numbers
 from treebound.estimators.numbers_elsewhere import fit_numbers_elsewhere
 from treebound.estimators.numbers_in_database import fit_number_relation
-from treebound.exchange import load_regression, to_sklearn
+from treebound.exchange import load_regression, to_sklearn, write_predictions
 from treebound.model import RegressionModel
 from treebound.model.number_estimate import NumberEstimate
 from treebound.model.number_evidence import NumberSizeEstimate
@@ -185,6 +185,26 @@ class BoundTreeRegressor(
             columns ``prediction lower`` and ``prediction upper``.
         """
         return self._predict(X, "interval", RegressionModel.predict_interval, coverage=coverage)
+
+    def write_predictions(
+        self, X: Any, path: str | os.PathLike[str], *, keep: bool = False
+    ) -> None:
+        """Write the predictions for a table to a CSV or Parquet file.
+
+        Parameters
+        ----------
+        X : table
+            The rows; a pyarrow dataset or a lazy polars frame is read in batches.
+        path : path-like
+            The file, ``.csv`` or ``.parquet``; it appears when it is complete.
+        keep : bool
+            Write the columns of X too.
+
+        See Also
+        --------
+        treebound.exchange.write_predictions : The same as a function, also for a tree.
+        """
+        write_predictions(self, X, path, keep=keep)
 
     def explain(self, row: Any, *, reach: tuple[float, float] | None = None) -> NumberExplanation:
         """Explain the prediction for a row, and the smallest change that brings it into a range.

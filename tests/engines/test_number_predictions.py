@@ -77,6 +77,10 @@ def test_predictions_on_dask_are_those_of_memory(seed):
     np.testing.assert_array_equal(reg.apply(frame[NAMES]).compute(), reg.apply(rows[NAMES]))
     intervals = reg.predict_interval(frame[NAMES], coverage=0.8).compute()
     assert list(intervals.columns) == ["lower", "upper"]
+    with pytest.raises(ValueError, match="'coverage'"):
+        reg.predict_interval(frame[NAMES], coverage=2.0)
+    with pytest.raises(ValueError, match="no residuals for an interval"):
+        reg.prune_to(2).predict_interval(frame[NAMES])
     np.testing.assert_array_equal(intervals, reg.predict_interval(rows[NAMES], coverage=0.8))
 
 

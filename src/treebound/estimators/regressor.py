@@ -184,6 +184,8 @@ class BoundTreeRegressor(
             The lower and the upper end for each row; for a relation of a database, the further
             columns ``prediction lower`` and ``prediction upper``.
         """
+        if is_on_dask(X):  # an error is raised here, not in a task
+            self._fitted().node_intervals(coverage)
         return self._predict(X, "interval", RegressionModel.predict_interval, coverage=coverage)
 
     def write_predictions(

@@ -210,7 +210,8 @@ def _fit_engine(
     sample, grown_on = engine.sample, engine
     if parameters.clip is not None and isinstance(sample, NumberSample):
         numbers = [sample.y] if validation is None else [sample.y, validation.y]
-        clip = low, high = np.quantile(np.concatenate(numbers), parameters.clip).tolist()
+        low, high = np.quantile(np.concatenate(numbers), parameters.clip).tolist()
+        clip = low, high
         grown_on = LocalEngine([sample.clipped(low, high)], engine.bins, engine.n_channels)
 
     def finer() -> Bins:

@@ -54,7 +54,7 @@ def test_fit_predict_evaluate_and_certify(frame, database, tmp_path, capsys):
     assert "comparable rows equal training rows" in refused(capsys, "certify", model, table)
 
 
-def test_numbers_are_recognised_and_fitted(frame, database, capsys):
+def test_numbers_are_recognised_and_fitted(frame, database, tmp_path, capsys):
     with duckdb.connect(str(database)) as connection:
         connection.execute(
             """CREATE TABLE houses AS SELECT colour, x, 3 * x + (colour = 'red')::INT AS price,
@@ -69,6 +69,11 @@ def test_numbers_are_recognised_and_fitted(frame, database, capsys):
         y = 3 * frame.x + (frame.colour == "red") if target == "price" else frame.x.round()
         expected = tb.BoundTreeRegressor(certificate=None).fit(columns, y)
         assert out.strip() == expected.to_text().strip()
+    model, written = tmp_path / "numbers.json", tmp_path / "predicted.csv"
+    run(capsys, "fit", table, "--target", "price", "--ignore", "rooms", "-o", model)
+    run(capsys, "predict", model, table, "-o", written, "--chunk-rows", "200")
+    predicted = tb.BoundTreeRegressor.load(model).predict(frame[["colour", "x"]])
+    np.testing.assert_array_equal(pd.read_csv(written).price, predicted)
     _, _, err = run(capsys, "fit", table, "--target", "rooms", "--ignore", "price")
     assert "regression" not in err
 

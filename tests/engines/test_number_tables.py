@@ -19,7 +19,7 @@ from treebound.data.frames import read_table
 from treebound.data.number_sample import NumberSample
 from treebound.data.weights import relative_weights
 from treebound.engines.sql import Relation
-from treebound.estimators.number_fitting import fit_training_rows, with_calibration
+from treebound.estimators.number_fitting import clip_range, fit_training_rows, with_calibration
 from treebound.growing import grow_numbers
 
 pa = pytest.importorskip("pyarrow")
@@ -189,6 +189,8 @@ def test_a_cluster_gives_the_model_of_memory(client, monkeypatch):
         monkeypatch.setattr("treebound.growing.engine.Engine.gather_rows", int(rng.choice([5, 50])))
         table = random_table(rng)
         parameters = random_parameters(rng, table)
+        if seed % 3 == 0:
+            parameters["clip"] = (0.05, [0.9, 1.0][seed % 2])
         expected = in_memory(parameters, table)
         actual = fitted(parameters, partitions(rng, table), "y", "w" if "w" in table else None)
         assert_same_models(actual, expected, f"{seed} {parameters}", recorded=False)
@@ -212,18 +214,20 @@ def test_separate_collections_and_arrays_of_dask(client):
 def test_what_is_not_offered_for_large_tables_is_named(client):
     rng = np.random.default_rng(0)
     table = random_table(rng, 200)
-    for parameters in ({"certificate": "folds"}, {"cv": KFold(3)}, {"clip": (0.1, 0.9)}):
+    for parameters in ({"certificate": "folds"}, {"cv": KFold(3)}):
         (name,) = parameters
-        with pytest.raises(ValueError, match=f"'{name}' parameter"):
-            fitted(parameters, partitions(rng, table), "y")
-        if name != "clip":
+        for source in (partitions(rng, table), dataset(rng, table)):
             with pytest.raises(ValueError, match=f"'{name}' parameter"):
-                fitted(parameters, dataset(rng, table), "y")
+                fitted(parameters, source, "y")
     for source in (partitions(rng, table), dataset(rng, table)):
         with pytest.raises(ValueError, match="'y_range' parameter"):
             fitted({"y_range": (1e8, 1e9)}, source, "y")
         with pytest.raises(ValueError, match="y must hold a number for each row"):
             fitted({}, source, "s", columns=["a"])
+    near = table.assign(y=1e-70 * np.arange(200))
+    for source in (partitions(rng, near), dataset(rng, near), relation(rng, near)):
+        with pytest.raises(ValueError, match="have a range of at least 1e-60"):
+            fitted({}, source, "y")
 
 
 # -- in a database ---------------------------------------------------------------------------------
@@ -243,6 +247,8 @@ def test_a_database_gives_the_model_of_memory():
         rng = np.random.default_rng([9, seed])
         table = random_table(rng)
         parameters = random_parameters(rng, table) | {"cv": None, "certificate": None}
+        if seed % 2:
+            parameters["clip"] = (0.03, [0.9, 1.0][seed // 2 % 2])
         expected = in_memory(parameters, table)
         actual = fitted(parameters, relation(rng, table), "y", "w" if "w" in table else None)
         assert_same_models(actual, expected, f"{seed} {parameters}", recorded=False)
@@ -261,10 +267,12 @@ def drawn_in_memory(parameters, table, draw):
     if draw.validation is not None:
         inside = draw.validation.mask(len(rest))
     training = rest[~inside]
-    learned = Sample.learn(training[columns], np.zeros(len(training)), training.get("w"))
-    weight = None
-    if "w" in table:
-        weight = relative_weights(rest.w[inside].to_numpy(), training.w.to_numpy())
+    learned = Sample.learn(training[columns], np.zeros(len(training)))
+    weight, training_weight = None, None
+    if "w" in table:  # one scale of training and validation rows
+        weight = relative_weights(rest.w[inside].to_numpy(), rest.w.to_numpy())
+        training_weight = relative_weights(training.w.to_numpy(), rest.w.to_numpy())
+    learned = replace(learned, weight=training_weight)
 
     def matrix(rows):
         unknown = learned.without_identifiers().columns
@@ -276,11 +284,14 @@ def drawn_in_memory(parameters, table, draw):
         validation = NumberSample(matrix(rest[inside]), rest.y[inside].to_numpy(), weight)
     estimator = tb.BoundTreeRegressor(**parameters)
 
+    clip = clip_range(estimator, rest.y.to_numpy())
+
     def grow(rows, options, min_weight):
+        rows = rows if clip is None else rows.clipped(*clip)
         return grow_numbers(rows.X, rows.target, options, min_weight=min_weight)
 
     first = replace(draw, calibration=None)
-    model = fit_training_rows(estimator, sample, grow, first, validation)
+    model = fit_training_rows(estimator, sample, grow, first, validation, clip)
     if draw.calibration is None:
         return model
     rows = table[held_out]
@@ -295,6 +306,8 @@ def test_drawn_rows_of_a_database_choose_the_size_and_certify_as_in_memory():
         table = random_table(rng)
         certificate = ["held-out", None][seed % 2]
         parameters = random_parameters(rng, table) | {"cv": 5, "certificate": certificate}
+        if seed // 2 % 2:
+            parameters["clip"] = (0.02, 0.93)
         # drawn rows are fetched, or their nodes
         there = relation(rng, table, [0, 50][seed // 2 % 2])
         actual = fitted(parameters, there, "y", "w" if "w" in table else None)
@@ -304,6 +317,24 @@ def test_drawn_rows_of_a_database_choose_the_size_and_certify_as_in_memory():
         assert (actual.certificate is None) == (certificate is None)
         validated += draw.validation is not None
     assert validated > 2
+
+
+@pytest.mark.parametrize("certificate", [None, "held-out"])
+def test_a_model_of_a_database_with_fractional_weights_can_be_edited(certificate):
+    rng = np.random.default_rng(3)
+    table = random_table(rng, 300).drop(columns=["name"], errors="ignore")
+    table["y"], table["w"] = table.k + 0.1 * rng.normal(size=300), rng.random(300) + 0.01
+    columns = [name for name in table.columns if name not in ("y", "w")]
+    there = relation(rng, table, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        reg = tb.BoundTreeRegressor(certificate=certificate).fit(there, "y", "w", columns=columns)
+    assert reg.model_.provenance.draw.validation is not None
+    editor = reg.edit(table[columns], table.y, sample_weight=table.w)
+    editor.collapse("L")
+    assert editor.done().n_leaves_ < reg.n_leaves_
+    with pytest.raises(ValueError, match="must be the rows that the tree was trained on"):
+        reg.edit(table[columns], table.y, sample_weight=table.w + 0.5)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 9])
@@ -317,6 +348,17 @@ def test_few_rows_in_a_database_that_none_is_fetched_from(n):
             fitted({"certificate": "held-out"}, relation(rng, table, 0), "y")
     else:
         assert fitted({"certificate": "held-out"}, relation(rng, table, 0), "y").certificate
+
+
+def test_a_constant_is_named_wherever_it_is():
+    rng = np.random.default_rng(4)
+    table = random_table(rng, 200).assign(y=2.5)
+    for source in (dataset(rng, table), partitions(rng, table), relation(rng, table, 0)):
+        with pytest.warns(UserWarning, match=r"'y' is 2\.5 in every row") as caught:
+            reg = tb.BoundTreeRegressor().fit(source, "y", columns=["a", "k"])
+        assert reg.n_leaves_ == 1
+        (named,) = (w for w in caught if "2.5" in str(w.message))
+        assert named.filename == __file__
 
 
 def test_draws_of_a_database_are_those_of_the_summary_of_memory():
@@ -337,7 +379,6 @@ def test_what_is_not_offered_in_a_database_is_named():
     table = random_table(rng, 100)
     for parameters in (
         {"certificate": "folds"},
-        {"clip": (0.1, 0.9)},
         {"cv": KFold(3)},
     ):
         (name,) = parameters

@@ -306,6 +306,19 @@ def test_clipping_keeps_outliers_out_of_the_tree():
     assert "clipped" in clipped.summary()
     # errors are measured on the numbers as they are
     assert clipped.estimate_.rmse.value > 50
+    size = next(size for size in clipped.sizes_ if size.leaves == clipped.n_leaves_)
+    assert size.rmse == pytest.approx(clipped.estimate_.rmse.value)
+
+
+def test_outliers_that_are_clipped_do_not_choose_the_size():
+    X, y = friedman(600)
+    dirty = y.copy()
+    dirty[:3] += 1e4
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = REGRESSOR(clip=(0.01, 0.99)).fit(X, dirty)
+    # losses are those of numbers in the range of the others
+    assert min(fitted.pruning_result_.choice.losses) < np.var(y)
 
 
 def test_few_values_are_named_as_classes():
@@ -390,7 +403,8 @@ def test_certify_as_a_function(diabetes):
         ([1.0, 2.0, np.inf], "contains infinity: row 2"),
         ([1.0, None, 2.0], "contains NaN: row 1"),
         (np.array(["2020-01-01"] * 3, dtype="M8[D]"), "dates"),
-        ([1e200, 0.0, 1.0], "at most 1e\\+150"),
+        ([1e200, 0.0, 1.0], "at most 1e\\+60"),
+        ([1e-70, 0.0, 0.0], "a range of at least 1e-60. Got a range of 1e-70"),
         (pd.Series(["1", "2", "3"]), "Got text such as '1'"),
         (pd.Series(["u", "v", "u"], dtype="category"), "Got text such as 'u'"),
         (np.ones((3, 2)), "1d array"),
@@ -401,6 +415,26 @@ def test_certify_as_a_function(diabetes):
 def test_a_target_that_is_no_number_is_named(y, words):
     with pytest.raises(ValueError, match=words):
         REGRESSOR().fit([[1.0], [2.0], [3.0]], y)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("shift", [-190, -60, 60, 190])
+def test_powers_of_two_of_y_scale_trees_and_estimates_exactly(shift, weighted):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = np.exp(X[:, 0]) + (X[:, 1] > 0) + 0.3 * rng.normal(size=300)
+    weight = rng.random(300) + 0.1 if weighted else None
+    fitted = [REGRESSOR().fit(X, numbers, weight) for numbers in (y, np.ldexp(y, shift))]
+    plain, scaled = fitted
+    np.testing.assert_array_equal(np.ldexp(plain.predict(X), shift), scaled.predict(X))
+    np.testing.assert_array_equal(
+        np.ldexp(plain.predict_interval(X), shift), scaled.predict_interval(X)
+    )
+    for name in ("rmse", "mae"):
+        one, other = (getattr(each.estimate_, name) for each in fitted)
+        assert tuple(np.ldexp(one, shift)) == tuple(other)
+    assert plain.estimate_.r2 == scaled.estimate_.r2
+    assert plain.pruning_result_.choice.leaves == scaled.pruning_result_.choice.leaves
 
 
 @pytest.mark.parametrize(
@@ -441,6 +475,21 @@ def test_invalid_parameters_are_named(parameters, words):
 def test_parameters_of_scikit_learn_have_a_hint():
     with pytest.raises(TypeError, match="cost-complexity"):
         REGRESSOR(ccp_alpha=0.1)
+
+
+def test_what_is_not_offered_for_numbers_is_stated(fitted):
+    with pytest.raises(TypeError, match="growth of numbers is greedy"):
+        REGRESSOR(search="wide")
+    with pytest.raises(TypeError, match="has no classes"):
+        REGRESSOR(class_weight="balanced")
+    for name, words in (
+        ("predict_proba", "use predict_interval"),
+        ("alternatives", "only BoundTreeClassifier has it"),
+        ("abstain", "not offered for numbers"),
+        ("get_depth", "use depth_"),
+    ):
+        with pytest.raises(AttributeError, match=words):
+            getattr(fitted, name)
 
 
 def test_leaves_of_equal_numbers_have_finite_intervals():

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_trees import random_tree, regression_tree
+from sklearn.model_selection import KFold
 
 import treebound as tb
 from treebound.exchange import (
@@ -26,6 +27,7 @@ from treebound.exchange import (
 )
 from treebound.exchange.regression_file import parse_regression, regression_text
 from treebound.model import RegressionModel
+from treebound.pruning import SquaredErrorPruner
 
 
 def table(rows=300, seed=0):
@@ -195,6 +197,45 @@ def test_random_damage_is_refused_or_harmless(document, seed):
     assert tree.n_nodes == 2 * tree.n_leaves - 1
     assert np.isfinite(tree.value).all()
     parse_regression(regression_text(read))
+
+
+@pytest.mark.parametrize(
+    "pruner",
+    [
+        SquaredErrorPruner(),
+        SquaredErrorPruner(weight=0.7, folds=None, smoothing=("F", 2.0)),
+        SquaredErrorPruner(
+            price="cost-complexity", rule="small", folds=KFold(3), random_state=4, n_jobs=2
+        ),
+    ],
+)
+def test_pruner_objects_are_stored(pruner, tmp_path):
+    regressor = tb.BoundTreeRegressor(pruning=pruner).fit(*table())
+    regressor.save(tmp_path / "model.json")
+    loaded = tb.BoundTreeRegressor.load(tmp_path / "model.json")
+    assert type(loaded.pruning) is SquaredErrorPruner
+    names = vars(pruner).keys() - {"folds"}
+    assert [vars(loaded.pruning)[name] for name in names] == [vars(pruner)[name] for name in names]
+    assert repr(loaded.pruning.folds) == repr(pruner.folds)
+    again = tb.BoundTreeRegressor(**loaded.get_params(deep=False)).fit(*table())
+    assert again.to_text() == regressor.to_text()
+
+
+def test_pruners_belong_to_one_kind_of_target(tmp_path):
+    document = json.loads(regression_text(fitted(pruning=SquaredErrorPruner())))
+    assert document["parameters"]["pruning"]["name"] == "squared-error"
+    for name, parameters in (("bound", {}), ("squared-error", {"weight": -1.0})):
+        damaged = copy.deepcopy(document)
+        damaged["parameters"]["pruning"] = {
+            "type": "pruner",
+            "name": name,
+            "parameters": parameters,
+        }
+        with pytest.raises(FormatError, match=r"'pruning'|'weight'"):
+            parse_regression(json.dumps(damaged).encode())
+    X, y = table()
+    with pytest.raises(ValueError, match="a pruner of trees of classes"):
+        tb.BoundTreeClassifier(pruning=SquaredErrorPruner()).fit(X, y > 1.0)
 
 
 def test_numbers_that_json_cannot_hold_are_refused():

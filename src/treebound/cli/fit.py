@@ -164,8 +164,9 @@ _FOR_NUMBERS = (
 
 def _not_for_numbers(name: str) -> ValueError:
     option = f"--{name.replace('_', '-')}"
+    why = ", whose trees are always grown greedily" if name == "search" else ""
     return ValueError(
-        f"The option {option} is not offered for a target of numbers. Hint: leave it out, or "
+        f"The option {option} is not offered for a target of numbers{why}. Hint: leave it out, or "
         "predict classes with --task classify."
     )
 

@@ -17,7 +17,8 @@ from treebound._utils.validation import invalid
 if TYPE_CHECKING:
     from treebound.data import Column
     from treebound.data.schema import Layout, Schema
-    from treebound.model.model import Model as FittedModel
+    from treebound.model import Model as FittedModel
+    from treebound.model import RegressionModel
 
 _TABLE = "A CSV, Excel or Parquet file, or '-' for one on standard input."
 _MODEL = "A model that 'treebound fit' wrote, or '-' for one on standard input."
@@ -302,7 +303,9 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def nodes_of(model: FittedModel, relation: Any, chunk_rows: int) -> Iterator[tuple[Any, Any]]:
+def nodes_of(
+    model: FittedModel | RegressionModel, relation: Any, chunk_rows: int
+) -> Iterator[tuple[Any, Any]]:
     """Tables of rows with the nodes that they reach, some rows at a time."""
     import pyarrow
 

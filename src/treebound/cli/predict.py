@@ -78,13 +78,11 @@ def predict(
     as_int("chunk_rows", "", chunk_rows, 1)
     loaded = loaded_any(model, data)
     if isinstance(loaded, RegressionModel):
-        if threshold is not None or proba or is_database(data):
-            raise ValueError(
-                "A regression tree takes neither --threshold nor --proba nor a table of a database."
-            )
+        if threshold is not None or proba:
+            raise ValueError("A regression tree takes neither --threshold nor --proba.")
     elif threshold is not None:
         loaded = PredictionThreshold.of(loaded, threshold).applied(loaded)
-    if is_database(data) and not isinstance(loaded, RegressionModel):
+    if is_database(data):
         refuse_file_options(options, more)
         with table_writer(output, loaded, proba) as writer, relation_of(data) as relation:
             for rows, nodes in nodes_of(loaded, relation, chunk_rows):

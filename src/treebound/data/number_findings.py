@@ -27,10 +27,9 @@ def number_findings(sample: NumberSample, target: str) -> list[Finding]:
     if sample.n_rows < _FEW_ROWS:
         return []
     y = sample.y
-    distinct = np.unique(y)
+    distinct = sample.distinct
     if len(distinct) == 1:
-        remedy = "a tree has nothing to predict; name another target"
-        return [Finding(target, f"is {quantity(distinct[0])} in every row", remedy)]
+        return [_constant(distinct[0], target)]
     if len(distinct) < _FEW_VALUES:
         fact = f"has {len(distinct):,} distinct numbers"
         remedy = "if they are classes, use BoundTreeClassifier"
@@ -47,6 +46,19 @@ def number_findings(sample: NumberSample, target: str) -> list[Finding]:
     share = 100.0 * float(shares[rows - 1])
     fact = f"has outliers: {name} {share:.0f} % of its squared deviations from the mean"
     return [Finding(target, fact, "check them, or learn without them: clip=(0.01, 0.99)")]
+
+
+def _constant(value: float, target: str) -> Finding:
+    remedy = "a tree has nothing to predict; name another target"
+    return Finding(target, f"is {quantity(value)} in every row", remedy)
+
+
+def warn_of_constant(
+    low: float, high: float, n_rows: int, target: str, *, stacklevel: int = 2
+) -> None:
+    """Warn of a target that is the same number in every row, by its range."""
+    if low == high and n_rows >= _FEW_ROWS:
+        warnings.warn(str(_constant(low, target)), UserWarning, stacklevel=stacklevel + 1)
 
 
 def warn_of_number_findings(sample: NumberSample, target: str, *, stacklevel: int = 2) -> None:

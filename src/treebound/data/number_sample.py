@@ -91,6 +91,12 @@ class NumberSample(EncodedRows, WeightedNumbers):
         """The channels of the rows, for growing."""
         return NumericTarget.of(self.y, self.weight)
 
+    @cached_property
+    def distinct(self) -> Floats:
+        """The distinct numbers, sorted."""
+        distinct: Floats = np.unique(self.y)
+        return distinct
+
     def clipped(self, low: float, high: float) -> NumberSample:
         """Return the sample with numbers moved into a range."""
         return replace(self, y=np.clip(self.y, low, high))

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from treebound.data.frames import read_series
 from treebound.data.targets import one_dimensional
 
-# The square of a larger number may not be finite.
-MAX_NUMBER = 1e150
+# Fourth powers of errors are added: those of larger numbers may not be finite, and those of numbers
+# that differ by less may be zero.
+MAX_NUMBER, MIN_RANGE = 1e60, 1e-60
 _TEXT = (
     "y must hold a number for each row. Got text such as {!r} instead. Hint: use "
     "BoundTreeClassifier to predict classes, or convert y to numbers."
@@ -62,6 +63,15 @@ def read_numbers(y: Any) -> NDArray[np.float64]:
             f"Got {np.abs(numbers).max():g} instead. Hint: divide it by a constant."
         )
     return numbers
+
+
+def check_spread(low: float, high: float, target: str = "y") -> None:
+    """Raise a ValueError if the numbers of fit differ too little; equal numbers may be fitted."""
+    if 0.0 < high - low < MIN_RANGE:
+        raise ValueError(
+            f"The numbers of {target} must be equal or have a range of at least {MIN_RANGE:g}. Got "
+            f"a range of {high - low:g} instead. Hint: multiply them by a constant."
+        )
 
 
 def _values(y: Any) -> NDArray[Any]:

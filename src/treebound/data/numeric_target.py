@@ -21,6 +21,7 @@ from treebound.data.weights import WeightTotal
 N_CHANNELS = 3
 # Decimals of so many digits, below this number of units, are taken without rounding.
 MAX_DIGITS, _MAX_UNITS = 6, 2.0**31
+_FEW = 1000
 # Bits of a sum of all rows, of one rounded number, and of the squares of all rows.
 _SUM_BITS, _NUMBER_BITS, _SQUARE_BITS = 62, 50, 61
 
@@ -67,7 +68,10 @@ class NumberFacts:
 
 
 def digits_of(y: NDArray[np.float64]) -> int | None:
-    """The decimals that all numbers have at most; None if some have more than ``MOST_DIGITS``."""
+    """The decimals that all numbers have at most; None if some have more than ``MAX_DIGITS``."""
+    # a few numbers show that most targets are no decimals
+    if len(y) > 2 * _FEW and digits_of(y[:_FEW]) is None:
+        return None
     # a number has d digits if it is the float next to a whole number over 10^d
     rest = y
     with np.errstate(over="ignore", invalid="ignore"):
@@ -269,8 +273,10 @@ class NumericTarget:
             squares = np.ceil(np.ldexp(share, -shift)).astype(np.int64)
         rounded = scale.digits is None and scale.most > 0.0
         lightest = max(1.0, float(np.rint(np.ldexp(facts.min_weight, total.shift))))
+        channels = np.ones((len(y), N_CHANNELS + 1), dtype=np.int64)
+        channels[:, 0], channels[:, 1], channels[:, 2] = weights, sums, squares
         return cls(
-            np.column_stack([weights, sums, squares, np.ones(len(y), dtype=np.int64)]),
+            channels,
             scale,
             shift,
             1.0 if rounded and exact_weights else 0.0,

@@ -207,8 +207,20 @@ class PartReader(BaseReader[Sample]):
         return sample
 
 
+@dataclass(frozen=True)
 class NumberReader(BaseReader[NumberSample]):
-    """Reads parts of the rows with the columns of all, and a target of numbers."""
+    """Reads parts of the rows with the columns of all, and a target of numbers.
+
+    Numbers of training rows are moved into the range ``clip``.
+    """
+
+    clip: tuple[float, float] | None = None
+
+    def read(self, X: Any, y: Any, weight: Any, first: PartStart = START) -> PartRows[NumberSample]:
+        part = super().read(X, y, weight, first)
+        if self.clip is None:
+            return part
+        return part._replace(training=part.training.clipped(*self.clip))
 
     @property
     def n_channels(self) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from treebound.data import Column, Matrix
 from treebound.data.frames import read_table
-from treebound.data.streams import is_stream
+from treebound.data.streams import in_database, is_on_dask, is_stream
 from treebound.edit import Editor
 from treebound.exchange import save, to_c, to_onnx, to_python, to_sql
 from treebound.growing import GrowOptions
@@ -38,6 +38,12 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 AnyModel = TypeVar("AnyModel", Model, RegressionModel)
+# Methods of scikit-learn's trees, and the attributes that replace them.
+OF_SKLEARN = {
+    "get_n_leaves": "use n_leaves_.",
+    "get_depth": "use depth_.",
+    "cost_complexity_pruning_path": "use pruning_path_.",
+}
 
 
 class FittedTree(Generic[AnyModel]):
@@ -53,6 +59,17 @@ class FittedTree(Generic[AnyModel]):
     @abstractmethod
     def _of_file(cls, path: str | os.PathLike[str]) -> Self:
         """Return a fitted estimator with the model of a file."""
+
+    # Attributes that the estimator does not have, and what replaces them.
+    _instead: ClassVar[Mapping[str, str]] = OF_SKLEARN
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise an AttributeError; if something replaces the attribute, name it."""
+        attribute = getattr(type(self), name, None)
+        if isinstance(attribute, property) and attribute.fget is not None:
+            return attribute.fget(self)  # its own error, such as NotFittedError
+        hint = f" Hint: {self._instead[name]}" if name in self._instead else ""
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.{hint}")
 
     # -- attributes ------------------------------------------------------------------------
 
@@ -351,9 +368,18 @@ class TreeEstimator(FittedTree[AnyModel]):
         validate_data(self, X, reset=False, skip_check_array=True)
         return model.read(table, whole=True)
 
-    def _predict(self, X: Any, output: Any, predict: Callable[..., Any]) -> Any:
-        """Return predictions for rows in memory or in batches."""
-        return partial(predict, n_jobs=self.n_jobs)(self._fitted(), self._rows(X))
+    def _predict(self, X: Any, output: Any, predict: Callable[..., Any], **options: Any) -> Any:
+        """Return predictions, lazily in a database (as further columns) and on Dask."""
+        if in_database(X):
+            from treebound.engines.sql import with_predictions
+
+            return with_predictions(self._fitted(), X, output, **options)
+        predict = partial(predict, n_jobs=self.n_jobs, **options)
+        if is_on_dask(X):
+            from treebound.engines.dask.table import lazy_predictions
+
+            return lazy_predictions(self._fitted(), X, output, predict)
+        return predict(self._fitted(), self._rows(X))
 
     def apply(self, X: Any) -> Any:
         """Return the node of ``tree_`` that each row reaches.

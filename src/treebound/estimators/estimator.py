@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
-from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -153,19 +152,6 @@ class BoundTreeClassifier(
         return cls(**model.provenance.parameters)._with_model(model)
 
     # -- prediction ------------------------------------------------------------------------
-
-    def _predict(self, X: Any, output: Any, predict: Callable[..., Any]) -> Any:
-        """Return predictions, lazily in a database (as further columns) and on Dask."""
-        if in_database(X):
-            from treebound.engines.sql import with_predictions
-
-            return with_predictions(self._fitted(), X, output)
-        if is_on_dask(X):
-            from treebound.engines.dask.table import lazy_predictions
-
-            predict = partial(predict, n_jobs=self.n_jobs)
-            return lazy_predictions(self._fitted(), X, output, predict)
-        return super()._predict(X, output, predict)
 
     def predict(self, X: Any) -> Any:
         """Predict the class of each row of a table.

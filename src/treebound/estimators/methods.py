@@ -31,14 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# Methods of scikit-learn's trees, and the attributes that replace them.
-_OF_SKLEARN = {
-    "get_n_leaves": "n_leaves_",
-    "get_depth": "depth_",
-    "cost_complexity_pruning_path": "pruning_path_",
-}
-
-
 class ModelMethods(FittedTree[Model]):
     """The attributes and methods of a classifier whose attribute ``model_`` is a fitted model."""
 
@@ -52,14 +44,6 @@ class ModelMethods(FittedTree[Model]):
         return as_model(self, type(self).__name__)
 
     # -- attributes ------------------------------------------------------------------------
-
-    def __getattr__(self, name: str) -> Any:
-        """Raise an AttributeError; for a method of scikit-learn's trees, name its replacement."""
-        attribute = getattr(type(self), name, None)
-        if isinstance(attribute, property) and attribute.fget is not None:
-            return attribute.fget(self)  # its own error, such as NotFittedError
-        hint = f" Hint: use {_OF_SKLEARN[name]}." if name in _OF_SKLEARN else ""
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.{hint}")
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -19,7 +19,7 @@ from treebound.data.findings import warn_of_findings
 from treebound.data.frames import read_table
 from treebound.data.number_findings import warn_of_number_findings
 from treebound.data.number_sample import NumberSample, WeightedNumbers, number_hashes
-from treebound.data.numbers import read_numbers
+from treebound.data.numbers import check_spread, read_numbers
 from treebound.data.row_hashes import RowSketch
 from treebound.data.sample import LabelledRows, Sample
 from treebound.data.summaries import TableSummary
@@ -73,10 +73,11 @@ def _fit_table(
     sample = NumberSample.of(learned, numbers[rows.row_numbers])
     name = y.name if hasattr(y, "name") else None
     target = name if isinstance(name, str) and name else None
-    _warn(learned, sample, stacklevel=5)
+    hashes = number_hashes(sample.X, sample.y, _names(sample, rows.table.names is not None))
+    _warn(learned, sample, hashes, stacklevel=5)
     warn_of_number_findings(sample, target or "y", stacklevel=3)
     warn_of_common_factor(sample.weight, stacklevel=4)
-    model = fit_number_rows(parameters, rows, sample)
+    model = fit_number_rows(parameters, rows, sample, hashes)
     if parameters is not given:
         provenance = replace(model.provenance, parameters=parameter_values(given))
         model = replace(model, provenance=provenance)
@@ -84,23 +85,42 @@ def _fit_table(
 
 
 def fit_number_rows(
-    parameters: RegressionParameters, rows: LabelledRows, sample: NumberSample
+    parameters: RegressionParameters,
+    rows: LabelledRows,
+    sample: NumberSample,
+    hashes: NDArray[np.uint64] | None = None,
 ) -> RegressionModel:
-    """Fit rows that were read, with the certificate that the parameters name."""
+    """Fit rows that were read, with the certificate that the parameters name.
+
+    ``hashes`` are those of the rows, if they are known.
+    """
+    if sample.n_rows:
+        check_spread(float(sample.y.min()), float(sample.y.max()))
     if parameters.y_range is not None:
         check_in_range(sample.y, parameters.y_range)
     kind, named = certificate_kind(parameters, rows.n_units), rows.table.names is not None
     if kind is None:
-        model = _recorded(fit_sample(parameters, sample), sample, named)
+        model = _recorded(fit_sample(parameters, sample), sample, named, hashes)
     else:
         model = _calibrated(parameters, rows, sample, kind)
     return replace(model, reading=replace(model.reading, named=named))
 
 
-def _recorded(model: RegressionModel, sample: NumberSample, named: bool) -> RegressionModel:
+def _names(sample: NumberSample, named: bool) -> list[str] | None:
+    """Return the names of the columns that the hash of a row is of."""
+    return [column.name for column in sample.columns] if named else None
+
+
+def _recorded(
+    model: RegressionModel,
+    sample: NumberSample,
+    named: bool,
+    hashes: NDArray[np.uint64] | None = None,
+) -> RegressionModel:
     """Return the model with a record of its training rows."""
-    names = [column.name for column in sample.columns] if named else None
-    record = RowRecord().with_rows("training", number_hashes(sample.X, sample.y, names))
+    if hashes is None:
+        hashes = number_hashes(sample.X, sample.y, _names(sample, named))
+    record = RowRecord().with_rows("training", hashes)
     return replace(model, provenance=replace(model.provenance, row_record=record))
 
 
@@ -133,7 +153,7 @@ def _calibrated(
         table = rows.table.rows(inside)
         record = model.provenance.row_record
         assert record is not None
-        hashes = number_hashes(table, y, [c.name for c in training.columns] if named else None)
+        hashes = number_hashes(table, y, _names(outside, named))
         if rows.groups is not None:
             chosen = one_of_each(units[inside], selections[0].key)
             X, y = X.part(chosen), y[chosen]
@@ -187,13 +207,15 @@ def with_calibration(
     )
 
 
-def _warn(rows: Sample, sample: NumberSample, *, stacklevel: int) -> None:
+def _warn(
+    rows: Sample, sample: NumberSample, hashes: NDArray[np.uint64], *, stacklevel: int
+) -> None:
     """Warn of what is suspicious about the columns, and of rows that occur several times."""
-    sketch = RowSketch.of(number_hashes(sample.X, sample.y, None))
-    distinct, codes = np.unique(sample.y, return_inverse=True)
+    distinct = sample.distinct
     if 10 * len(distinct) <= sample.n_rows:  # a column may determine so few numbers
-        rows = replace(rows, y=codes.astype(np.int32), classes=distinct)
-    warn_of_findings(rows, sketch, stacklevel=stacklevel)
+        codes = np.searchsorted(distinct, sample.y).astype(np.int32)
+        rows = replace(rows, y=codes, classes=distinct)
+    warn_of_findings(rows, RowSketch.of(hashes), stacklevel=stacklevel)
 
 
 def fit_sample(parameters: RegressionParameters, sample: NumberSample) -> RegressionModel:
@@ -203,7 +225,6 @@ def fit_sample(parameters: RegressionParameters, sample: NumberSample) -> Regres
     clip = clip_range(parameters, sample.y)
 
     def grow(rows: NumberSample, options: GrowOptions, min_weight: float) -> RegressionTree:
-        # losses are measured on the numbers as they are
         rows = rows if clip is None else rows.clipped(*clip)
         return grow_numbers(rows.X, rows.target, options, min_weight=min_weight)
 
@@ -287,6 +308,7 @@ def fit_training_rows(
             leaf_sizes(parameters),
             max_leaves=max_leaves(parameters),
             validation=validation,
+            clip=clip,
         )
         choice = fit.result.choice
         assert choice is not None

@@ -13,18 +13,20 @@ from typing import Any
 
 import numpy as np
 
+from treebound._utils.choices import Unknown
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import invalid
 from treebound.data.columns import Column
 from treebound.data.draws import Draw
 from treebound.data.findings import warn_of_identifiers
 from treebound.data.learned import LearnedSchema
+from treebound.data.number_findings import warn_of_constant
 from treebound.data.number_sample import NumberSample
+from treebound.data.numbers import check_spread
 from treebound.data.parts import NumberReader, as_table, join_parts
 from treebound.data.streams import is_on_dask, open_stream
 from treebound.data.summaries import TableSummary
 from treebound.estimators.number_fitting import (
-    clip_range,
     draw_validation,
     fit_numbers,
     fit_training_rows,
@@ -90,6 +92,9 @@ def _fit_parts(parameters: RegressionParameters, table: PartedTable) -> Regressi
     refuse_what_needs_a_table(pruner, kind, why)
     _check_range(parameters, schema)
     warn_of_identifiers(schema.identifiers, schema.n_rows, stacklevel=5)
+    if schema.target is not None:
+        values = schema.target.values
+        warn_of_constant(values.low, values.high, schema.n_rows, table.target or "y", stacklevel=4)
     start, calibration = Draw.start(parameters.random_state), None
     calibrated = draw = start
     if kind == "held-out":
@@ -104,14 +109,19 @@ def _fit_parts(parameters: RegressionParameters, table: PartedTable) -> Regressi
         summary = table.summary(schema, calibration)
         draw, validation = draw_validation(parameters, start, summary)
         columns = _with_missing(columns, summary)
-    unknown = parameters.handle_unknown
+    unknown: Unknown = parameters.handle_unknown
+    unknown = "other" if unknown == "error" else unknown
+    clip = None
+    if parameters.clip is not None:
+        ends = table.quantiles(parameters.clip, schema.n_rows, calibration)
+        clip = None if ends is None else (ends[0], ends[1])
     engine = table.engine(
-        NumberReader(schema, calibration, validation, "other" if unknown == "error" else unknown),
+        NumberReader(schema, calibration, validation, unknown, clip),
         make_bins(schema.columns, schema.sample),
         n_threads=effective_jobs(parameters.n_jobs),
         gather_rows=Engine.gather_rows,
     )
-    model = _fit_engine(parameters, engine, columns, schema, draw)
+    model = _fit_engine(parameters, engine, columns, schema, draw, clip)
     if calibration is not None:
         rows = engine.drawn_numbers("calibration")
         nodes = rows.nodes_of(model.grown)
@@ -133,9 +143,12 @@ def refuse_what_needs_a_table(
 
 
 def _check_range(parameters: RegressionParameters, schema: LearnedSchema) -> None:
-    """Raise a ValueError if a number is outside a declared range."""
-    if parameters.y_range is not None and schema.target is not None:
-        values = schema.target.values
+    """Raise a ValueError if numbers differ too little, or one is outside a declared range."""
+    if schema.target is None:
+        return
+    values = schema.target.values
+    check_spread(values.low, values.high)
+    if parameters.y_range is not None:
         check_in_range(np.array([values.low, values.high]), parameters.y_range)
 
 
@@ -187,21 +200,19 @@ def _fit_engine(
     columns: tuple[Column, ...],
     schema: LearnedSchema,
     draw: Draw,
+    clip: tuple[float, float] | None,
 ) -> RegressionModel:
-    """Grow on the rows of an engine; its validation rows choose the size."""
+    """Grow on the rows of an engine; its validation rows choose the size.
+
+    Training rows that are not here were moved into the range ``clip``.
+    """
     validation = None if draw.validation is None else engine.drawn_numbers("validation")
-    sample, clip = engine.sample, None
-    if parameters.clip is not None:
-        if not isinstance(sample, NumberSample):
-            must = "None for a table on a Dask cluster, whose numbers are not sorted"
-            hint = "clip the column before."
-            raise invalid("clip", "BoundTreeRegressor", must, parameters.clip, hint)
+    sample, grown_on = engine.sample, engine
+    if parameters.clip is not None and isinstance(sample, NumberSample):
         numbers = [sample.y] if validation is None else [sample.y, validation.y]
-        clip = clip_range(parameters, np.concatenate(numbers))
-    grown_on = engine
-    if clip is not None and isinstance(sample, NumberSample):
-        # losses are measured on the numbers as they are
-        grown_on = LocalEngine([sample.clipped(*clip)], engine.bins, engine.n_channels)
+        low, high = np.quantile(np.concatenate(numbers), parameters.clip).tolist()
+        clip = low, high
+        grown_on = LocalEngine([sample.clipped(low, high)], engine.bins, engine.n_channels)
 
     def finer() -> Bins:
         return make_bins(schema.columns, schema.sample, FINE_BINS)

@@ -13,9 +13,9 @@ from math import inf
 from typing import Any
 
 from treebound._utils.choices import Unknown
-from treebound._utils.validation import invalid
 from treebound.data.draws import Draw
 from treebound.data.findings import warn_of_identifiers
+from treebound.data.number_findings import warn_of_constant
 from treebound.estimators.number_fitting import (
     check_calibration,
     fit_numbers,
@@ -60,9 +60,6 @@ def fit_number_relation(
             f"{relation.max_fetched_rows:,} of Relation's 'max_fetched_rows'"
         )
         refuse_what_needs_a_table(pruner, kind, stay)
-        if parameters.clip is not None:
-            must, hint = f"None {stay}", "clip the column in the query."
-            raise invalid("clip", "BoundTreeRegressor", must, parameters.clip, hint)
         if kind == "held-out" and parameters.certificate == "auto" and not rows.can_draw:
             warnings.warn(_NO_CALIBRATION, UserWarning, stacklevel=4)
             kind = None
@@ -74,9 +71,13 @@ def fit_number_relation(
             draw = rows.select(draw, column_parameters(parameters), held_out, validates)
         if parameters.y_range is not None:
             rows.check_range(parameters.y_range)
-        coded = rows.code(**column_parameters(parameters))
+        clip = None if parameters.clip is None else rows.clip_range(parameters.clip)
+        coded = rows.code(**column_parameters(parameters), clip=clip)
         schema = coded.schema
         warn_of_identifiers(schema.identifiers, schema.n_rows, stacklevel=5)
+        if coded.numbers is not None:
+            ends = coded.numbers.least, coded.numbers.greatest
+            warn_of_constant(*ends, schema.n_rows, y, stacklevel=3)
         engine = SqlEngine(coded, relation.max_fetched_rows, rows)
 
         def grow(rows: EngineRows, options: GrowOptions, min_weight: float) -> RegressionTree:
@@ -87,7 +88,7 @@ def fit_number_relation(
         most = relation.max_fetched_rows
         validation = rows.drawn_numbers("validation", schema, "other", most)
         model = fit_training_rows(
-            parameters, EngineRows(engine), grow, replace(draw, calibration=None), validation
+            parameters, EngineRows(engine), grow, replace(draw, calibration=None), validation, clip
         )
         engine.check_unchanged()
         if held_out:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from treebound.certificate.row_record import Role, RowRecord
@@ -32,6 +32,12 @@ class PartedTable(Protocol):
 
     def summary(self, schema: LearnedSchema, calibration: Tenth | None = None) -> TableSummary:
         """The summary of the rows whose columns and classes were learned."""
+        ...
+
+    def quantiles(
+        self, quantiles: Sequence[float], n_rows: int, calibration: Tenth | None
+    ) -> list[float] | None:
+        """Quantiles of a target of numbers, without calibration rows; None if it is read here."""
         ...
 
     def rows(self, reader: BaseReader[AnySample]) -> Iterable[PartRows[AnySample]]:
@@ -66,6 +72,9 @@ class RecordedStream(TableStream):
 
         super().__init__(batches, y, weight, columns=columns, report=report, numeric=numeric)
         self._sketches: dict[Role, RowSketch] = {}
+
+    def quantiles(self, *_: Any) -> None:
+        """Return None: the target is read here."""
 
     @property
     def record(self) -> RowRecord:

@@ -1,21 +1,13 @@
-"""BoundTreeRegressor: grow, prune and predict numbers, as scikit-learn expects it.
-
-Offered for tables in memory: fitting with weights, groups and rules on splits, prediction,
-intervals, estimated errors, certificates from calibration rows, other sizes, text, rules, figures,
-reports, explanations, the editor, model files and code. Streams, Dask collections and relations of
-a database of any size are fitted where they are. Predictions on Dask and in a database are not
-offered: their functions raise an error that names them.
-"""
+"""BoundTreeRegressor: grow, prune and predict numbers, as scikit-learn expects it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -24,11 +16,11 @@ from treebound.certificate.number_certificate import NumberCertificate
 from treebound.data.frames import read_table
 from treebound.data.streams import in_database, is_on_dask, is_stream
 from treebound.edit import Editor
-from treebound.estimators.base import TreeEstimator
+from treebound.estimators.base import OF_SKLEARN, TreeEstimator
 from treebound.estimators.number_fitting import fit_numbers
 from treebound.estimators.numbers_elsewhere import fit_numbers_elsewhere
 from treebound.estimators.numbers_in_database import fit_number_relation
-from treebound.exchange import load_regression, to_sklearn
+from treebound.exchange import load_regression, to_sklearn, write_predictions
 from treebound.model import RegressionModel
 from treebound.model.number_estimate import NumberEstimate
 from treebound.model.number_evidence import NumberSizeEstimate
@@ -38,7 +30,17 @@ from treebound.pruning.number_choice import NumberChoice
 from treebound.show import NumberExplanation, explain, to_html
 from treebound.tree.regression import RegressionTree
 
-Floats = NDArray[np.float64]
+_BY_CLASSIFIERS = "only BoundTreeClassifier has it."
+# Attributes of the classifier, and what replaces them.
+_OF_CLASSES = {
+    "abstain": "it is not offered for numbers; predict_interval shows uncertain predictions.",
+    "alternatives": _BY_CLASSIFIERS,
+    "certify_cost": "certify with y_range bounds the mean absolute error.",
+    "classes_": "a number has no classes.",
+    "frontier_": _BY_CLASSIFIERS,
+    "predict_proba": "use predict_interval.",
+    "search_": "growth of numbers is greedy.",
+}
 
 
 @parameters_of(RegressionParameters)
@@ -83,6 +85,8 @@ class BoundTreeRegressor(
     >>> print(reg.estimate_.rmse)
     64.64 ± 3
     """
+
+    _instead = OF_SKLEARN | _OF_CLASSES
 
     def _fitted(self) -> RegressionModel:
         check_is_fitted(self, "model_")
@@ -140,12 +144,7 @@ class BoundTreeRegressor(
 
     # -- prediction ------------------------------------------------------------------------
 
-    def _predict(self, X: Any, output: Any, predict: Callable[..., Any]) -> Any:
-        """Return predictions for rows in memory or in batches; refuse other tables."""
-        _check_reading(X, predict.__name__)
-        return super()._predict(X, output, predict)
-
-    def predict(self, X: Any) -> Floats:
+    def predict(self, X: Any) -> Any:
         """Predict the number of each row of a table.
 
         Parameters
@@ -157,11 +156,12 @@ class BoundTreeRegressor(
         Returns
         -------
         ndarray of float64, shape (n_rows,)
+            For a relation of a database, a lazy frame with the further column ``prediction``; for a
+            Dask collection, a lazy collection.
         """
-        numbers: Floats = self._predict(X, "value", RegressionModel.predict)
-        return numbers
+        return self._predict(X, "value", RegressionModel.predict)
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Any:
         """Predict an interval that contains the number of a new row with some probability.
 
         Half its width is a quantile of residuals, each divided by the spread of its leaf, times the
@@ -181,10 +181,32 @@ class BoundTreeRegressor(
         Returns
         -------
         ndarray of float64, shape (n_rows, 2)
-            The lower and the upper end for each row.
+            The lower and the upper end for each row; for a relation of a database, the further
+            columns ``prediction lower`` and ``prediction upper``.
         """
-        _check_reading(X, "predict_interval")
-        return self._fitted().predict_interval(self._rows(X), coverage, self.n_jobs)
+        if is_on_dask(X):  # an error is raised here, not in a task
+            self._fitted().node_intervals(coverage)
+        return self._predict(X, "interval", RegressionModel.predict_interval, coverage=coverage)
+
+    def write_predictions(
+        self, X: Any, path: str | os.PathLike[str], *, keep: bool = False
+    ) -> None:
+        """Write the predictions for a table to a CSV or Parquet file.
+
+        Parameters
+        ----------
+        X : table
+            The rows; a pyarrow dataset or a lazy polars frame is read in batches.
+        path : path-like
+            The file, ``.csv`` or ``.parquet``; it appears when it is complete.
+        keep : bool
+            Write the columns of X too.
+
+        See Also
+        --------
+        treebound.exchange.write_predictions : The same as a function, also for a tree.
+        """
+        write_predictions(self, X, path, keep=keep)
 
     def explain(self, row: Any, *, reach: tuple[float, float] | None = None) -> NumberExplanation:
         """Explain the prediction for a row, and the smallest change that brings it into a range.
@@ -236,17 +258,28 @@ class BoundTreeRegressor(
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            The columns of the training table.
-        y : array-like of shape (n_rows,)
-            The numbers of the target.
-        sample_weight : array-like of shape (n_rows,), optional
-            The weight of every row.
+            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
+            in batches.
+        y : array-like of shape (n_rows,), or str
+            The numbers of the target; of a table that is not in memory, as for :meth:`fit`.
+        sample_weight : array-like of shape (n_rows,), or str, optional
+            The weight of every row, as for ``y``.
 
         Returns
         -------
         float
             1 for exact predictions, 0 for those of the mean of ``y``.
         """
+        if in_database(X):
+            from treebound.engines.sql import errors_in_database
+
+            return errors_in_database(self._fitted(), X, y, sample_weight).r2
+        if is_on_dask(X):
+            from treebound.engines.dask.table import errors_on_dask
+
+            return errors_on_dask(self._fitted(), X, y, sample_weight).r2
+        if is_stream(X):
+            return self._fitted().errors_on(X, y, sample_weight).r2
         return float(super().score(X, y, sample_weight))
 
     # -- attributes ------------------------------------------------------------------------
@@ -386,13 +419,4 @@ class BoundTreeRegressor(
         """
         return self._editor(
             X, y, test=test, sample_weight=sample_weight, groups=groups, autosave=autosave
-        )
-
-
-def _check_reading(X: Any, caller: str) -> None:
-    """Raise a TypeError for tables on which predictions are not offered."""
-    if in_database(X) or is_on_dask(X):
-        raise TypeError(
-            f"{caller} of BoundTreeRegressor takes tables in memory. Got {type(X).__name__} "
-            "instead. Hint: collect the rows, or a sample of them."
         )

@@ -331,7 +331,7 @@ class NotFinite(Object, tag_field="type", tag="number"):
 class PrunerDocument(Object, tag_field="type", tag="pruner"):
     """A pruner of this package, by name, and its parameters."""
 
-    name: PrunerName | Literal["paper"]
+    name: PrunerName | Literal["paper", "squared-error"]
     parameters: dict[str, Any]
 
 

@@ -1,4 +1,4 @@
-"""Parameters of the classifier in a model file, and back: a closed set of types, never code.
+"""Parameters of an estimator in a model file, and back: a closed set of types, never code.
 
 What JSON does not distinguish is an object with a ``type``: tuples, sets, mappings, arrays, numbers
 that are not finite, and the pruners of this package by name and parameters.
@@ -20,7 +20,7 @@ from treebound.exchange import document as doc
 from treebound.exchange.document import FormatError
 from treebound.model.parameters import FitParameters, checked_parameters
 from treebound.model.regression_parameters import RegressionParameters
-from treebound.pruning import STORED_PRUNERS
+from treebound.pruning import STORED_PRUNERS, SquaredErrorPruner
 from treebound.pruning.base import BasePruner
 
 _SPLITTERS = get_args(doc.SplitterName)
@@ -66,7 +66,7 @@ def _refused(value: Any, name: str) -> ValueError:
         )
     return ValueError(
         f"A model file cannot hold the value of {name!r}: {value!r:.80}, of type "
-        f"{type(value).__name__}. Hint: {hint}; fit with one of these, or pickle the classifier."
+        f"{type(value).__name__}. Hint: {hint}; fit with one of these, or pickle the estimator."
     )
 
 
@@ -163,7 +163,7 @@ def _made(stored: doc.Stored, where: str) -> Any:
     return np.array(values, dtype=stored.dtype)
 
 
-def _pruner(stored: doc.PrunerDocument, where: str) -> BasePruner:
+def _pruner(stored: doc.PrunerDocument, where: str) -> BasePruner | SquaredErrorPruner:
     kind = STORED_PRUNERS[stored.name]
     read = {name: _read(value, f"{where}.{name}") for name, value in stored.parameters.items()}
     pruner = kind(**read)

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.files import atomic_write
-from treebound._utils.validation import Setting, WordedError
+from treebound._utils.validation import Setting, WordedError, invalid
 from treebound.data.raw import is_missing
 from treebound.data.streams import until_settled
 from treebound.model import Model, RegressionModel
-from treebound.model.methods import as_model
+from treebound.model.methods import as_any_model
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,12 +32,14 @@ def write_predictions(
 
     Parameters
     ----------
-    source : BoundTreeClassifier, Model or Tree
+    source : BoundTreeClassifier, BoundTreeRegressor, model or tree
         The model that predicts.
     X, path, proba, keep
         See :meth:`treebound.BoundTreeClassifier.write_predictions`.
     """
-    model = as_model(source, "write_predictions")
+    model = as_any_model(source, "write_predictions")
+    if proba and isinstance(model, RegressionModel):
+        raise invalid("proba", "write_predictions", "False for a regression tree", proba)
 
     def write() -> None:
         with table_writer(Path(path), model, proba) as writer:

@@ -19,9 +19,12 @@ from treebound.data import read_matrix
 from treebound.data.frames import Table, read_table
 from treebound.data.number_sample import NumberSample, number_hashes
 from treebound.data.numbers import read_numbers
+from treebound.data.raw import check_names
 from treebound.data.sample import LabelledRows, same_length
+from treebound.data.streams import open_stream, until_settled
 from treebound.data.weights import check_rows, relative_weights
 from treebound.model.base import BaseModel
+from treebound.model.number_errors import NumberErrors
 from treebound.model.number_estimate import NumberEstimate, quantile
 from treebound.model.number_evidence import NumberCalibration, NumberEvidence, NumberSizeEstimate
 from treebound.pruning.number_choice import NumberChoice
@@ -32,6 +35,7 @@ from treebound.tree.leaf_values import DEFAULT_SHRINKAGE, Shrinkage, with_shrunk
 from treebound.tree.regression import RegressionTree, importances
 
 Floats = NDArray[np.float64]
+ENDS = ("lower", "upper")  # of an interval
 _CERTIFY = Phrase("call certify with rows", "give 'treebound certify' labelled rows")
 
 
@@ -327,6 +331,38 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
             rows.table, self.columns, **self._options(rows.table, self.grown, whole)
         )
         return NumberSample(matrix, numbers[rows.row_numbers], relative_weights(rows.weight))
+
+    def errors_on(self, X: Any, y: Any, sample_weight: Any = None) -> NumberErrors:
+        """Sums of squares of rows and predictions; ``y`` names the numbers of a table in batches.
+
+        Of a table in batches, ``sample_weight`` is the name of a column, too.
+        """
+        batches = open_stream(X)
+        if batches is None:
+            return self._errors_of(X, y, sample_weight)
+        check_names("score", batches.names, "a table that is streamed", y=y)
+        wanted = [y]
+        if sample_weight is not None:
+            check_names("score", batches.names, "a table that is streamed", w=sample_weight)
+            wanted.append(sample_weight)
+        names = [name for name in self._names_in(batches, y, whole=False) if name not in wanted]
+
+        def read() -> NumberErrors:
+            total = NumberErrors()
+            for batch in batches.read([*names, *wanted]):
+                table, numbers, weight = batches.split(batch, names, y, sample_weight)
+                if table is not None:
+                    total += self._errors_of(table, numbers, weight)
+            return total
+
+        return until_settled(read)
+
+    def _errors_of(self, X: Any, y: Any, weight: Any) -> NumberErrors:
+        """The sums of rows in memory."""
+        numbers, predictions = read_numbers(y), self.predict(X)
+        same_length(len(predictions), len(numbers))
+        weights = None if weight is None else np.asarray(weight, dtype=np.float64)
+        return NumberErrors.of(numbers, predictions, weights)
 
     def summary(self) -> str:
         """Describe the tree, its estimated errors and those of other sizes."""

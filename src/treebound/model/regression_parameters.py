@@ -84,8 +84,9 @@ class RegressionParameters(Parameters, GrowParameters):
         certificate then bounds the mean absolute error and the RMSE too.
     clip : pair of float, or None
         Quantiles such as ``(0.01, 0.99)``: the tree is learned from numbers that are moved into the
-        range between these quantiles of y. It then predicts about the mean without outliers.
-        Errors are still measured against the numbers as they are.
+        range between these quantiles of y, and its size is chosen by errors on these. It then
+        predicts about the mean without outliers. Estimates, intervals and certificates are still
+        those of the numbers as they are.
     """
 
     criterion: Any = parameter(OneOf(("squared_error",)), default="squared_error")
@@ -108,6 +109,13 @@ class RegressionParameters(Parameters, GrowParameters):
     _elsewhere: ClassVar[dict[str, str]] = {
         **NO_PARAMETERS,
         "ccp_alpha": "use pruning='cost-complexity', which chooses alpha by cross-validation.",
+        "search": (
+            "growth of numbers is greedy: each split has the largest gain of its node. Only "
+            "BoundTreeClassifier has search='wide'."
+        ),
+        "class_weight": "a target of numbers has no classes; give fit a sample_weight.",
+        "costs": "errors of a number cost their square; give fit a sample_weight.",
+        "growth_order": "nodes of numbers are split in the order of their gain.",
     }
 
 

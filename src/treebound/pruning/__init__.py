@@ -54,7 +54,11 @@ _KINDS: tuple[type[BasePruner], ...] = (
 )  # fmt: skip
 PRUNERS: dict[str, type[BasePruner]] = dict(zip(get_args(PrunerName), _KINDS, strict=True))
 # Those that a model file can hold, by name.
-STORED_PRUNERS: dict[str, type[BasePruner]] = {**PRUNERS, "paper": PaperPruner}
+STORED_PRUNERS: dict[str, type[BasePruner] | type[SquaredErrorPruner]] = {
+    **PRUNERS,
+    "paper": PaperPruner,
+    "squared-error": SquaredErrorPruner,
+}
 
 
 def make_pruner(pruner: Any, **options: Any) -> Pruner | None:
@@ -65,6 +69,8 @@ def make_pruner(pruner: Any, **options: Any) -> Pruner | None:
         return BoundPruner(score="log-loss", **options)
     if options:
         raise ValueError(f"Options go with the name of a pruner. Got {pruner!r} and {options!r}.")
+    if isinstance(pruner, SquaredErrorPruner):
+        raise invalid("pruning", "", "a pruner of trees of classes", pruner)
     if pruner is None or (isinstance(pruner, Pruner) and not isinstance(pruner, type)):
         return pruner
     names = ", ".join(repr(name) for name in (*PRUNERS, "log-loss"))

@@ -208,6 +208,7 @@ class SquaredErrorPruner(Parameters):
         *,
         max_leaves: int | None = None,
         validation: WeightedNumbers | None = None,
+        clip: tuple[float, float] | None = None,
     ) -> NumberFit:
         """Grow trees and prune them, with the size chosen by folds or on validation rows.
 
@@ -223,6 +224,9 @@ class SquaredErrorPruner(Parameters):
             Maximum number of leaves of the pruned tree, and of those in the folds.
         validation : WeightedNumbers, optional
             Rows that were not in ``sample``; by default folds of the sample are validated.
+        clip : pair of float, optional
+            The range into which ``grow`` moves numbers. Candidates are compared on numbers in this
+            range; the errors of the chosen one are those on the numbers as they are.
         """
         self._check()
         start = perf_counter()
@@ -240,10 +244,11 @@ class SquaredErrorPruner(Parameters):
                 fit = replace(fit, result=fit.result.within(max_leaves))
         elif validation is not None:
             tree = grow(sample, default)
-            fit = self._validated(None, [(tree, validation)], grow, (default,), tree, max_leaves)
+            parts = [(tree, validation)]
+            fit = self._validated(None, parts, grow, (default,), tree, max_leaves, clip)
         else:
             assert isinstance(sample, NumberSample)
-            fit = self._validated(sample, None, grow, tuple(leaf_sizes), None, max_leaves)
+            fit = self._validated(sample, None, grow, tuple(leaf_sizes), None, max_leaves, clip)
         result = replace(fit.result, fit_time=perf_counter() - start)
         return replace(fit, result=result)
 
@@ -269,6 +274,7 @@ class SquaredErrorPruner(Parameters):
         leaf_sizes: tuple[int, ...],
         whole: RegressionTree | None,
         max_leaves: int | None,
+        clip: tuple[float, float] | None = None,
     ) -> NumberFit:
         """Choose by folds of the sample, or by a tree with rows that it was not grown on."""
         grown: dict[int, SquaredErrorPath] = {}
@@ -314,7 +320,8 @@ class SquaredErrorPruner(Parameters):
                 for a in grids[size]
             ]
             reached = inside.nodes_of(tree)
-            rows = ResidualSums.at(tree, reached, inside)
+            compared = inside if clip is None else _clipped(inside, clip)
+            rows = ResidualSums.at(tree, reached, compared)
             return MeasuredPath.of(path, rows, np.array(steps), self._shrinkages), reached
 
         measured = each(measure, tasks, effective_jobs(self.n_jobs))
@@ -357,7 +364,7 @@ class SquaredErrorPruner(Parameters):
         if max_leaves is not None:
             result = result.within(max_leaves)
         paths = [
-            _measured_once(path, reached, rows)
+            _measured_once(path, reached, rows, clipped=clip is not None)
             for (path, reached), rows in zip(by_size[size], samples, strict=True)
         ]
         return NumberFit(result, validated, _losses_by_size(paths, place, result))
@@ -427,12 +434,12 @@ def _predictions(
     return Validated(y, prediction, weight, baseline, spread, in_groups)
 
 
-class _CountedOnce(WeightedNumbers):
-    """Rows of which each counts once."""
+class _Changed(WeightedNumbers):
+    """Rows with other numbers or weights."""
 
-    def __init__(self, rows: WeightedNumbers) -> None:
+    def __init__(self, rows: WeightedNumbers, y: Floats, weight: Floats | None) -> None:
         self._rows = rows
-        self.y, self.weight, self.groups = rows.y, None, rows.groups
+        self.y, self.weight, self.groups = y, weight, rows.groups
 
     def nodes_of(self, tree: Any) -> NDArray[np.int32]:
         """Return the node of a tree at which each row ends."""
@@ -441,15 +448,20 @@ class _CountedOnce(WeightedNumbers):
 
 def _counted_once(rows: WeightedNumbers) -> WeightedNumbers:
     """Return the rows as estimates count them: once, unless whole weights repeat them."""
-    return rows if is_whole(rows.weight) else _CountedOnce(rows)
+    return rows if is_whole(rows.weight) else _Changed(rows, rows.y, None)
+
+
+def _clipped(rows: WeightedNumbers, clip: tuple[float, float]) -> WeightedNumbers:
+    """Return the rows with numbers moved into a range."""
+    return _Changed(rows, np.clip(rows.y, *clip), rows.weight)
 
 
 def _measured_once(
-    path: MeasuredPath, reached: NDArray[np.int32], rows: WeightedNumbers
+    path: MeasuredPath, reached: NDArray[np.int32], rows: WeightedNumbers, *, clipped: bool
 ) -> MeasuredPath:
-    """Return a path with residuals of rows as estimates count them."""
+    """Return a path with residuals of rows as estimates count them, and numbers as they are."""
     once = _counted_once(rows)
-    if once is rows:
+    if once is rows and not clipped:
         return path
     return path._replace(rows=ResidualSums.at(path.path.first, reached, once))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import warnings
 from pathlib import Path
 
 import narwhals as nw
@@ -129,7 +130,14 @@ def test_numbers_give_the_tree_of_memory(database):
             np.testing.assert_array_equal(
                 getattr(model.tree_, name), getattr(expected.tree_, name), err_msg=f"{name} {seed}"
             )
-        BoundTreeRegressor(certificate="held-out").fit(there, "price", weight)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            BoundTreeRegressor(certificate="held-out", clip=(0.1, 0.9)).fit(there, "price", weight)
+        predicted = nw.from_native(expected.predict(database.relation(table)))
+        values = predicted.select("prediction").collect("pyarrow").to_native()["prediction"]
+        np.testing.assert_array_equal(np.sort(values), np.sort(expected.predict(X)))
+        r2 = expected.score(database.relation(table), "price", weight)
+        assert r2 == pytest.approx(expected.score(X, table["price"].to_numpy(), weights), rel=1e-9)
 
 
 def test_calibration_rows_and_predictions_are_those_of_memory(database):

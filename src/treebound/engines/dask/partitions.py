@@ -24,7 +24,9 @@ from treebound.data.learned import (
     some_numbers,
 )
 from treebound.data.number_sample import AnySample
+from treebound.data.numbers import read_numbers
 from treebound.data.parts import START, BaseReader, PartRows, PartStart, learn_part
+from treebound.data.ranks import CountedBits, LeadingBits, count_bits
 from treebound.data.raw import check_names
 from treebound.data.streams import is_on_dask
 from treebound.data.summaries import ColumnSummary
@@ -115,6 +117,23 @@ def summaries(
     """The summaries of columns of numbers, without calibration rows."""
     table = read_columns(X[names]) if len(X) else None
     return number_summaries(table, weight, names, calibration, first.row)
+
+
+def number_bits(
+    _: Any,
+    y: Any,
+    weight: Any,
+    leading: LeadingBits,
+    calibration: Tenth | None = None,
+    first: PartStart = START,
+) -> list[CountedBits]:
+    """Count the bits of the numbers of the target, without calibration rows."""
+    numbers = read_numbers(y) if len(y) else np.empty(0)
+    if weight is not None:
+        numbers = numbers[np.asarray(weight) > 0]
+    if calibration is not None:
+        numbers = numbers[~calibration.has(first.row + np.arange(len(numbers)))]
+    return count_bits(numbers, leading)
 
 
 # -- by the client -------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -16,6 +16,13 @@ from treebound.data.draws import Tenth
 from treebound.data.learned import LearnedSchema, merge_facts, with_numbers
 from treebound.data.number_sample import AnySample
 from treebound.data.parts import START, BaseReader, PartRows, PartStart, count_rows
+from treebound.data.ranks import (
+    CountedBits,
+    LeadingBits,
+    between,
+    numbers_at,
+    quantile_ranks,
+)
 from treebound.data.raw import chosen_columns, spread
 from treebound.data.summaries import ColumnSummary, TableSummary, merged
 from treebound.engines.dask.partitions import (
@@ -23,6 +30,7 @@ from treebound.engines.dask.partitions import (
     is_array,
     is_frame,
     learn,
+    number_bits,
     numbers,
     partitions,
     plain_numbers,
@@ -32,7 +40,9 @@ from treebound.engines.dask.partitions import (
 from treebound.engines.dask.waiting import PartitionError
 from treebound.growing._bins import Bins
 from treebound.growing.engine import Engine, stream_engine
-from treebound.model import Model
+from treebound.model import Model, RegressionModel
+from treebound.model.number_errors import NumberErrors
+from treebound.model.regression import ENDS
 from treebound.model.rows import accuracy
 
 # Rows whose values bins are chosen from, in all partitions.
@@ -113,6 +123,27 @@ class DaskTable:
             )
         return schema.summary(dict(zip(names, merged(parts), strict=True)))
 
+    def quantiles(
+        self, quantiles: Sequence[float], n_rows: int, calibration: Tenth | None
+    ) -> list[float] | None:
+        """Return quantiles of the target, without calibration rows; None if it is read here."""
+        rows = self._partitions
+        if rows.client is None:
+            return None
+        target = rows
+        if is_frame(self._X):  # no other columns are read
+            labels = [name for name in self._labels if isinstance(name, str)]
+            target = partitions(rows.client, self._X[labels], *self._labels)
+        first = None if calibration is None else _starts(rows, calibration)
+
+        def count(leading: LeadingBits) -> list[list[CountedBits]]:
+            function = partial(number_bits, leading=leading, calibration=calibration)
+            return target.each(function, first=first)
+
+        ranks = quantile_ranks(quantiles, n_rows)
+        ends = iter(numbers_at([rank for pair in ranks for rank in pair], count))
+        return [between((next(ends), next(ends)), q, n_rows) for q in quantiles]
+
     def rows(self, reader: BaseReader[AnySample]) -> Iterable[PartRows[AnySample]]:
         """The rows, partition by partition, here."""
         return self._partitions.each(reader.read)
@@ -174,11 +205,14 @@ def _starts(
 # -- predictions -------------------------------------------------------------------------------
 
 
-def lazy_predictions(model: Model, X: Any, output: str, predict: Callable[..., Any]) -> Any:
-    """Return the predictions for every partition, as a lazy collection."""
-    nothing: NDArray[Any] = np.empty((0, len(model.classes)))
-    if output != "proba":
-        nothing = model.classes[:0] if output == "label" else np.empty(0, dtype=np.int32)
+def lazy_predictions(
+    model: Model | RegressionModel, X: Any, output: str, predict: Callable[..., Any]
+) -> Any:
+    """Return the predictions for every partition, as a lazy collection.
+
+    ``output`` is "node"; "label" or "proba" of a classifier; "value" or "interval" of a regressor.
+    """
+    nothing = _no_predictions(model, output)
     predicted = partial(_predictions, model, output, predict, nothing)
     if is_frame(X):
         import pandas
@@ -193,8 +227,21 @@ def lazy_predictions(model: Model, X: Any, output: str, predict: Callable[..., A
     )
 
 
+def _no_predictions(model: Model | RegressionModel, output: str) -> NDArray[Any]:
+    """Return the predictions for no rows."""
+    if output == "node":
+        return np.empty(0, dtype=np.int32)
+    if isinstance(model, Model):
+        return model.classes[:0] if output == "label" else np.empty((0, len(model.classes)))
+    return np.empty(0) if output == "value" else np.empty((0, 2))
+
+
 def _predictions(
-    model: Model, output: str, predict: Callable[..., Any], nothing: NDArray[Any], rows: Any
+    model: Model | RegressionModel,
+    output: str,
+    predict: Callable[..., Any],
+    nothing: NDArray[Any],
+    rows: Any,
 ) -> Any:
     """Return the predictions for a partition: a pandas object with its index, or an array."""
     predicted = predict(model, rows) if len(rows) else nothing
@@ -203,10 +250,11 @@ def _predictions(
     import pandas
 
     if predicted.ndim == 2:
-        return pandas.DataFrame(predicted, index=rows.index, columns=model.classes)
-    if output != "label":
+        names = model.classes if isinstance(model, Model) else ENDS
+        return pandas.DataFrame(predicted, index=rows.index, columns=names)
+    if output == "node":
         return pandas.Series(predicted, index=rows.index)
-    kind = pandas.Series(model.classes).dtype
+    kind = pandas.Series(model.classes if isinstance(model, Model) else nothing).dtype
     return pandas.Series(predicted, index=rows.index, name=model.reading.target, dtype=kind)
 
 
@@ -221,3 +269,14 @@ def _counts(model: Model, X: Any, y: Any, weight: Any) -> NDArray[np.float64]:
     if not len(y):
         return np.zeros((model.tree.n_nodes, len(model.classes)))
     return model.weights_at_nodes(X, y, weight)
+
+
+def errors_on_dask(model: RegressionModel, X: Any, y: Any, weight: Any) -> NumberErrors:
+    """Return the sums of squares by which predictions are scored; workers add them."""
+    rows = partitions(current_client(), *with_labels(X, y, weight))
+    return sum(rows.each(partial(_errors, model)), NumberErrors())
+
+
+def _errors(model: RegressionModel, X: Any, y: Any, weight: Any) -> NumberErrors:
+    """Return the sums of a partition."""
+    return model.errors_on(X, y, weight) if len(y) else NumberErrors()

@@ -1,7 +1,12 @@
 """Growing and predicting inside a database: DuckDB, Spark, and those that Ibis knows."""
 
 from treebound.engines.sql.engine import SqlEngine
-from treebound.engines.sql.predictions import accuracy_in_database, tested, with_predictions
+from treebound.engines.sql.predictions import (
+    accuracy_in_database,
+    errors_in_database,
+    tested,
+    with_predictions,
+)
 from treebound.engines.sql.relation import Relation
 from treebound.engines.sql.rows import RelationRows
 
@@ -10,6 +15,7 @@ __all__ = [
     "RelationRows",
     "SqlEngine",
     "accuracy_in_database",
+    "errors_in_database",
     "tested",
     "with_predictions",
 ]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treebound.data.numbers import MAX_NUMBER
+from treebound.data.numbers import MAX_NUMBER, check_spread
 from treebound.data.numeric_target import MAX_DIGITS, NumberFacts, NumericTarget
 from treebound.data.summaries import ColumnSummary, TargetSummary
 from treebound.data.weights import WeightTotal
@@ -35,7 +35,8 @@ def _scaled(x: str, shift: int, store: SqlStore) -> str:
 
 def check_numbers(store: SqlStore, native: Any, target: str, n_rows: int) -> None:
     """Raise a ValueError if a row of the relation has no number ``y``, or one out of range."""
-    fetched = store.fetch(f"SELECT COUNT(y) AS n, MAX(ABS(y)) AS most FROM {ROWS}", native)
+    ends = "MAX(ABS(y)) AS most, MIN(y) AS low, MAX(y) AS high"
+    fetched = store.fetch(f"SELECT COUNT(y) AS n, {ends} FROM {ROWS}", native)
     missing = n_rows - int(fetched["n"][0])
     if missing:
         raise ValueError(
@@ -49,6 +50,7 @@ def check_numbers(store: SqlStore, native: Any, target: str, n_rows: int) -> Non
             f"value. Got {most:g} instead. Hint: leave out rows without a finite number, or divide "
             "it by a constant."
         )
+    check_spread(float(fetched["low"][0]), float(fetched["high"][0]), f"the column {target!r}")
 
 
 def number_facts(store: SqlStore, native: Any, min_weight: float) -> NumberFacts:
@@ -56,10 +58,11 @@ def number_facts(store: SqlStore, native: Any, min_weight: float) -> NumberFacts
     digits = []
     for d in range(_NO_DIGITS):
         power = store.number(10.0**d)
-        # larger products are not taken as decimals, in memory too; some databases have no floor
-        # of them
+        # larger products are not taken as decimals, in memory too
         small = f"ABS(y) * {power} < {store.number(_EXACT)}"
-        digits.append(f"WHEN {small} AND {_whole(f'(y * {power})')} / {power} = y THEN {d}")
+        # some databases have no floor of these, and compute it before they look at the condition
+        x = f"LEAST(GREATEST(y * {power}, {store.number(-_EXACT)}), {store.number(_EXACT)})"
+        digits.append(f"WHEN {small} AND {_whole(x)} / {power} = y THEN {d}")
     case = f"CASE {' '.join(digits)} ELSE {_NO_DIGITS} END"
     fetched = store.fetch(
         f"SELECT MIN(y) AS low, MAX(y) AS high, MAX({case}) AS digits FROM {ROWS}", native
@@ -76,6 +79,12 @@ def number_facts(store: SqlStore, native: Any, min_weight: float) -> NumberFacts
 def _whole(x: str) -> str:
     """SQL of a double rounded to a whole number, as a double; halves are no matter."""
     return f"(FLOOR({x}) + CASE WHEN {x} - FLOOR({x}) > 0.5 THEN 1.0 ELSE 0.0 END)"
+
+
+def clipped(x: str, clip: tuple[float, float], store: SqlStore) -> str:
+    """SQL of a double that is moved into a range."""
+    low, high = map(store.number, clip)
+    return f"CASE WHEN {x} < {low} THEN {low} WHEN {x} > {high} THEN {high} ELSE {x} END"
 
 
 def target_summary(store: SqlStore, native: Any, target: str) -> TargetSummary:
@@ -99,10 +108,10 @@ def target_summary(store: SqlStore, native: Any, target: str) -> TargetSummary:
             )
         shifts = [_PIECE_BITS * i - top for i in range(pieces)]
     for i, shift in enumerate(shifts):  # bits of |y|: nothing is rounded
-        x = _scaled("ABS(y)", shift, store)
+        # larger ones have no such bits, and some databases have no floor of them
+        x = f"LEAST({_scaled('ABS(y)', shift, store)}, {store.number(_EXACT)})"
         bits = f"FLOOR(({x} - FLOOR({x})) * {store.number(2.0**_PIECE_BITS)})"
-        # larger ones have no such bits
-        piece = f"CASE WHEN {x} < {store.number(_EXACT)} THEN CAST({bits} AS BIGINT) ELSE 0 END"
+        piece = f"CAST({bits} AS BIGINT)"
         wanted.append(f"SUM({piece} * CASE WHEN y < 0 THEN -1 ELSE 1 END) AS p{i}")
     fetched = store.fetch(f"SELECT {', '.join(wanted)} FROM {ROWS}", native)
     total = sum(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import narwhals as nw
@@ -9,14 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.choices import Unknown
+from treebound._utils.validation import invalid
 from treebound.certificate.row_record import RowComparison
 from treebound.data.targets import read_classes
 from treebound.data.weights import check_rows
-from treebound.engines.sql.relation import Relation, fetch_table
+from treebound.engines.sql.relation import Relation, fetch_table, is_number
 from treebound.engines.sql.stores import ROWS, SqlStore, store_of
 from treebound.exchange.code import columns_used, predictions
 from treebound.exchange.sql_code import case_of
-from treebound.model import Model
+from treebound.model import Model, RegressionModel
+from treebound.model.number_errors import NumberErrors
+from treebound.model.regression import ENDS
 from treebound.model.rows import Tested, accuracy
 from treebound.tree.base import BaseTree
 from treebound.tree.model import Tree
@@ -28,7 +32,12 @@ _NAME, _NODE, _LABEL, _WEIGHT = (
 )  # fmt: skip
 
 
-def with_predictions(model: Model, X: Any, output: Literal["label", "proba", "node"]) -> Any:
+Output = Literal["label", "proba", "value", "interval", "node"]
+
+
+def with_predictions(
+    model: Model | RegressionModel, X: Any, output: Output, *, coverage: float = 0.9
+) -> Any:
     """Return a lazy frame of the type of X, with the predictions as further columns."""
     frame = Relation.of(X).frame
     columns = frame.collect_schema()
@@ -36,13 +45,7 @@ def with_predictions(model: Model, X: Any, output: Literal["label", "proba", "no
     if any(name == _NAME or name.startswith(f"{_NAME} ") for name in columns.names()):
         raise ValueError(f"The relation has a column {_NAME!r} already. Hint: rename it.")
     store, tree = store_of(frame), model.tree
-    values: dict[str, Any] = {_NAME: list(range(tree.n_nodes))}
-    if output == "label":
-        values = {_NAME: predictions(model, "label")}
-    elif output == "proba":
-        shares = zip(*predictions(model, "proba"), strict=True)
-        labels = model.classes.tolist()
-        values = {f"{_NAME} {plain(k)}": share for k, share in zip(labels, shares, strict=True)}
+    values = _node_values(model, output, coverage)
     types = {bool: "boolean", int: "int64", float: "float64"}
     more = {name: types.get(type(plain(column[0])), "string") for name, column in values.items()}
     text = case_of(
@@ -50,6 +53,24 @@ def with_predictions(model: Model, X: Any, output: Literal["label", "proba", "no
     )
     relation = store.relation(f"SELECT *, {text} FROM {ROWS}", frame.to_native(), **more)
     return nw.from_native(relation) if isinstance(X, nw.LazyFrame) else relation
+
+
+def _node_values(
+    model: Model | RegressionModel, output: Output, coverage: float
+) -> dict[str, Sequence[Any]]:
+    """Return the columns of predictions: a value for each node."""
+    if output == "node":
+        return {_NAME: range(model.tree.n_nodes)}
+    if isinstance(model, RegressionModel):
+        if output == "value":
+            return {_NAME: predictions(model, "label")}
+        ends = model.node_intervals(coverage).T.tolist()
+        return {f"{_NAME} {name}": end for name, end in zip(ENDS, ends, strict=True)}
+    if output == "label":
+        return {_NAME: predictions(model, "label")}
+    shares = zip(*predictions(model, "proba"), strict=True)
+    labels = model.classes.tolist()
+    return {f"{_NAME} {plain(k)}": share for k, share in zip(labels, shares, strict=True)}
 
 
 def _check_columns(tree: BaseTree, names: list[str]) -> None:
@@ -115,6 +136,43 @@ def accuracy_in_database(model: Model, X: Any, y: Any, sample_weight: Any = None
         sample_weight,
     )
     return accuracy(model.tree, counts)
+
+
+def errors_in_database(
+    model: RegressionModel, X: Any, y: Any, sample_weight: Any = None
+) -> NumberErrors:
+    """Return the sums of squares by which predictions are scored; the database adds them."""
+    relation = Relation.of(X)
+    types = relation.types("score", y=y, sample_weight=sample_weight)
+    if not is_number(types[y], y):
+        raise invalid("y", "score", "the name of a column of numbers", y)
+    frame, tree = relation.frame, model.tree
+    _check_columns(tree, types.names())
+    store = store_of(frame)
+    weight = nw.lit(1.0) if sample_weight is None else nw.col(sample_weight)
+    numbers = {_LABEL: nw.col(y).cast(nw.Float64), _WEIGHT: weight.cast(nw.Float64)}
+    native = frame.with_columns(**numbers).to_native()
+    fetched = store.fetch(
+        f"SELECT COUNT(*) AS n, COUNT({_LABEL}) AS known, SUM({_WEIGHT}) AS total, "
+        f"SUM({_WEIGHT} * {_LABEL}) AS numbers FROM {ROWS}",
+        native,
+    )
+    check_rows(int(fetched["n"][0]))
+    if fetched["known"][0] != fetched["n"][0]:
+        raise ValueError(f"The column {y!r} has rows without a number. Hint: leave them out.")
+    total = float(fetched["total"][0])
+    mean = float(fetched["numbers"][0]) / total
+    values, suffixes = {_NODE: predictions(model, "label")}, store.suffixes(types)
+    case = case_of(tree, values, model.reading.handle_unknown, store.dialect, suffixes)
+    squares = [
+        f"SUM({_WEIGHT} * ({_LABEL} - {x}) * ({_LABEL} - {x})) AS {name}"
+        for name, x in (("squares", store.number(mean)), ("errors", _NODE))
+    ]
+    fetched = store.fetch(
+        f"SELECT {', '.join(squares)} FROM (SELECT {case}, {_LABEL}, {_WEIGHT} FROM {ROWS}) AS s",
+        native,
+    )
+    return NumberErrors(total, mean, float(fetched["squares"][0]), float(fetched["errors"][0]))
 
 
 def tested(model: Model, X: Any, y: Any) -> Tested:

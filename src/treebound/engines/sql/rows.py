@@ -23,12 +23,14 @@ from treebound.data.frames import read_table
 from treebound.data.learned import LearnedSchema
 from treebound.data.number_sample import NumberSample, WeightedNumbers
 from treebound.data.numeric_target import NumberFacts
+from treebound.data.ranks import between, quantile_ranks
 from treebound.data.raw import columns_to_learn
 from treebound.data.summaries import ColumnSummary, TableSummary
 from treebound.data.targets import learn_classes, refuse_quantity
 from treebound.data.weights import WeightTotal, scaled_weights
 from treebound.engines.sql.numbers import (
     check_numbers,
+    clipped,
     number_facts,
     target_summary,
     with_integers,
@@ -132,6 +134,7 @@ class RelationRows:
         if weight is not None:
             self._leave_out_weightless()
         self._selected: dict[str, Any] = {}  # calibration and validation rows
+        self._uncalibrated: Any = None  # training and validation rows, if they are not all rows
 
     def __enter__(self) -> Self:
         try:
@@ -286,6 +289,10 @@ class RelationRows:
             self._selected["validation"] = self._part(table, native, "IN", chosen[-1])
         if not chosen:  # there are too few rows
             return draw
+        if certify:
+            self._uncalibrated = self._part(table, native, "NOT IN", chosen[0])
+        elif validate:
+            self._uncalibrated = self._frame
         self._frame = self._part(table, native, "NOT IN", np.concatenate(chosen))
         fetched = self._store.fetch(
             f"SELECT code, COUNT(*) AS n FROM (SELECT {self._labels.code} AS code FROM {ROWS} "
@@ -431,12 +438,36 @@ class RelationRows:
         )
         return NumberSample(X, y, weight)
 
+    def clip_range(self, quantiles: tuple[float, float]) -> tuple[float, float]:
+        """Return quantiles of the numbers of training and validation rows, as numpy has them."""
+        frame = self._frame if self._uncalibrated is None else self._uncalibrated
+        native = frame.select(y=self._number(self.target)).to_native()
+        n = int(self._store.fetch(f"SELECT COUNT(*) AS n FROM {ROWS}", native)["n"][0])
+        ranks = quantile_ranks(quantiles, n)
+        wanted = sorted({rank for pair in ranks for rank in pair})
+        fetched = self._store.fetch(
+            f"SELECT y, r FROM (SELECT y, ROW_NUMBER() OVER (ORDER BY y) - 1 AS r FROM {ROWS}) "
+            f"AS s WHERE r IN ({', '.join(map(str, wanted))})",
+            native,
+        )
+        numbers = dict(zip(fetched["r"].tolist(), fetched["y"].tolist(), strict=True))
+        low, high = (
+            between((numbers[first], numbers[second]), q, n)
+            for q, (first, second) in zip(quantiles, ranks, strict=True)
+        )
+        return low, high
+
     # -- coding --------------------------------------------------------------------------------
 
     def code(
-        self, *, categorical_features: Any, ordinal_features: Any, class_weight: Any = None
+        self,
+        *,
+        categorical_features: Any,
+        ordinal_features: Any,
+        class_weight: Any = None,
+        clip: tuple[float, float] | None = None,
     ) -> CodedRows:
-        """Learn the columns, and keep the rows as values and codes."""
+        """Learn the columns, and keep the rows as values and codes, numbers moved into a range."""
         store = self._store
         kinds = self._kinds(categorical_features, ordinal_features)
         values = dict(kinds.values)
@@ -444,6 +475,11 @@ class RelationRows:
             values["w"] = nw.col(self.weight).cast(nw.Float64)
         if self._numeric:
             native = self._read(kinds.names, **values, y=self._number(self.target))
+            if clip is not None:
+                columns = ", ".join([*kinds.names, *values])
+                native = store.relation(
+                    f"SELECT {columns}, {clipped('y', clip, store)} AS y FROM {ROWS}", native
+                )
         else:
             native = self._read({**kinds.names, "y": self.target}, **values)
         codings = number_codings(store, native, self.names, kinds.numbers)
@@ -456,7 +492,9 @@ class RelationRows:
             if codings[j].column.identifier:
                 continue
             joins.append(f"LEFT JOIN {table} AS t{j} ON {at} = t{j}.value")
-        weights = Weights(store, native, self._labels, self._max_weight, class_weight)
+        weights = Weights(
+            store, native, self._labels, self._max_weight, class_weight, self._validation_weights()
+        )
         stored = ["0 AS slot", f"CAST({self._labels.code} AS INTEGER) AS label", *weights.units()]
         channels, numbers = [] if weights.total.ones else ["units"], None
         ordered = in_words([codings[j] for j in range(len(self.names))])
@@ -494,6 +532,13 @@ class RelationRows:
             channels,
             numbers,
         )
+
+    def _validation_weights(self) -> Any:
+        """The weights ``w`` of validation rows; None if there are no such rows or weights."""
+        frame = self._selected.get("validation")
+        if frame is None or self.weight is None:
+            return None
+        return frame.select(w=nw.col(self.weight).cast(nw.Float64)).to_native()
 
     def _kinds(
         self, categorical_features: Any, ordinal_features: Any, class_weight: Any = None

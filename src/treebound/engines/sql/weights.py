@@ -39,7 +39,11 @@ class TableLabels(NamedTuple):
 
 
 class Weights:
-    """The weights ``w`` of a relation, the greatest of which is ``most``, and of classes."""
+    """The weights ``w`` of a relation, the greatest of which is ``most``, and of classes.
+
+    Weights that are not whole are scaled to mean 1, together with those of ``validation`` rows, a
+    relation without classes.
+    """
 
     def __init__(
         self,
@@ -48,6 +52,7 @@ class Weights:
         labels: TableLabels,
         most: float | None,
         class_weight: Any,
+        validation: Any = None,
     ) -> None:
         self._store, self._native, self._labels = store, native, labels
         self.scale: float | None = None
@@ -60,8 +65,12 @@ class Weights:
             self._weight = "w"
             totals, self.total = self._exact(most)
         self.factors = class_factors(class_weight, labels.classes, totals)
-        if not self.total.whole:
-            self.scale = float(int(labels.rows.sum()) / self.total.total)
+        all_rows, rows = self.total, int(labels.rows.sum())
+        if most is not None and validation is not None:
+            all_rows += self._exact(most, validation)[1]
+            rows += int(store.fetch(f"SELECT COUNT(*) AS n FROM {ROWS}", validation)["n"][0])
+        if not all_rows.whole:
+            self.scale = float(rows / all_rows.total)
             self._weight = f"(w * {self._store.number(self.scale)})"
             most = (most or 1.0) * self.scale
             if self.factors is None:
@@ -73,8 +82,8 @@ class Weights:
         self._weight = factor if most is None else f"{self._weight} * {factor}"
         _, self.total = self._exact(max(factors) * (1.0 if most is None else most))
 
-    def _exact(self, most: float) -> tuple[list[Fraction], WeightTotal]:
-        """The exact sum of the weights of each class, and of all."""
+    def _exact(self, most: float, native: Any = None) -> tuple[list[Fraction], WeightTotal]:
+        """The exact sum of the weights of each class, and of all, here or of another relation."""
         weight, number = self._weight, self._store.number
         scale = 2.0 ** (_PIECE_BITS - 1 - frexp(most)[1])
         query = f"SELECT {self._labels.code} AS code, {weight} AS w, "
@@ -90,7 +99,7 @@ class Weights:
         fetched = self._store.fetch(
             f"SELECT code, {sums}, MAX(rest) AS rest, MAX(w - FLOOR(w)) AS part, MIN(w) AS least, "
             f"MAX(w) AS most FROM ({query}) AS s GROUP BY code",
-            self._native,
+            self._native if native is None else native,
         )
         if fetched["rest"].max() > 0.0:
             raise ValueError(

@@ -275,7 +275,7 @@ def fit(
     model, columns, find_alternatives = training.fit(parameters)
     files = data.name + (f" and {len(more)} more" if more else "")
     facts = {
-        "Table": f"{files}, {int(model.tree.rows[0]):,} rows",
+        "Table": files,
         "Fitted on": date.today().isoformat(),
     }
     if isinstance(model, RegressionModel):

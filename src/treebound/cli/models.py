@@ -95,6 +95,23 @@ def labelled_rows(
     return rows.with_rows().table(), y
 
 
+def grouped_rows(
+    model: Model | RegressionModel,
+    data: Path,
+    options: FileOptions,
+    target: str | None,
+    groups: str | None,
+) -> tuple[Table, Any, Any]:
+    """Rows with labels or numbers in the columns of a model, and the group of each if named."""
+    from treebound.cli.weighting import group_codes
+
+    if groups is None:
+        return *labelled_rows(model, data, options, target), None
+    table, y = labelled_rows(model, data, options, target, also=groups)
+    names = list(table.labels)
+    return table, y, group_codes(table.column(names.index(groups)), groups)
+
+
 def monitored_rows(
     model: Model | RegressionModel, data: Path, options: FileOptions, target: str | None
 ) -> tuple[Table, NDArray[Any]]:
@@ -153,7 +170,7 @@ def _labelled(
     if drop:
         schema = replace(schema, drop_unlabelled=options.as_schema().drop_unlabelled)
     optional = {*schema.names} - used_columns(model)
-    if also is not None:
+    if also is not None and also not in schema.names:
         schema = replace(schema, columns=(*schema.columns, Column(also)))
     return Source(files, schema, unknown="keep", complete=False, optional=optional)
 

@@ -248,12 +248,19 @@ class BoundTreeClassifier(
 
     @overload
     def abstain(
-        self, X: Any = ..., y: Any = ..., *, max_risk: float, label: Any = ..., delta: Any = ...
+        self,
+        X: Any = ...,
+        y: Any = ...,
+        *,
+        max_risk: float,
+        label: Any = ...,
+        delta: Any = ...,
+        groups: Any = ...,
     ) -> AbstainingClassifier: ...
     @overload
     def abstain(
         self, X: Any = ..., y: Any = ..., *, max_risk: Sequence[float], label: Any = ...,
-        delta: Any = ...,
+        delta: Any = ..., groups: Any = ...,
     ) -> list[AbstainingClassifier]: ...  # fmt: skip
     def abstain(
         self,
@@ -263,6 +270,7 @@ class BoundTreeClassifier(
         max_risk: float | Sequence[float],
         label: Any = None,
         delta: float | None = None,
+        groups: Any = None,
     ) -> AbstainingClassifier | list[AbstainingClassifier]:
         """Return a classifier that abstains where the risk of a prediction has no small bound.
 
@@ -283,6 +291,8 @@ class BoundTreeClassifier(
             ``"abstain"``, or -1 if the classes are numbers.
         delta : float, optional
             Probability that a bound is wrong; by default that of the classifier.
+        groups : array-like of shape (n_rows,), optional
+            The group of each row, of which one is counted; required if ``fit`` had groups.
 
         Returns
         -------
@@ -304,7 +314,9 @@ class BoundTreeClassifier(
 
         many = isinstance(max_risk, Sequence | np.ndarray)
         max_risks: Any = max_risk if many else [max_risk]
-        models = abstain(self._fitted(), list(max_risks), X, y, label=label, delta=delta)
+        models = abstain(
+            self._fitted(), list(max_risks), X, y, label=label, delta=delta, groups=groups
+        )
         classifiers = [AbstainingClassifier(model) for model in models]
         return classifiers if many else classifiers[0]
 

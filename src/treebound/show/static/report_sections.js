@@ -25,7 +25,7 @@ const showHead = () => {
   else facts.push(["Classes", number(data.classes.length)], ["Training errors", `${number(tree.wrong)} (${percent(tree.wrong / (tree.total || 1))})`]);
   if (!data.abstention && !isNumbers()) facts.push(["Baseline", `${percent(1 - share(frequent))} (always '${data.classes[frequent]}')`]);
   if (step.test) { const { total, wrong } = testShare(step); facts.push(["Test errors", `${number(wrong)} of ${number(total)} (${percent(wrong / (total || 1))})`]); }
-  facts.push(...data.facts);
+  facts.push(...data.fit_rows, ...data.facts);
   // these were computed for the fitted tree only
   const fitted = state.step === data.start ? "" : `, the tree of ${many(data.steps[data.start].leaves, "leaf", "leaves")}`;
   facts.push(...data.tree_facts.map(([name, words]) => [name, `${words}${fitted}`]));

@@ -76,6 +76,8 @@ def test_each_tree_differs_and_has_a_certificate(kind):
     clf = tb.BoundTreeClassifier(certificate=kind, random_state=0).fit(X, y)
     trees = clf.alternatives(X, y, k=4, within=0.05)
     assert len(trees) > 1
+    assert trees[0].tree == clf.tree_
+    assert trees.disagreement[0] == 0.0
     for at, (model, row) in enumerate(zip(trees, trees.table(), strict=True)):
         assert row["certified_error"] == model.certificate.risk
         assert row["leaves"] == model.tree.n_leaves
@@ -91,7 +93,7 @@ def test_each_tree_differs_and_has_a_certificate(kind):
             m, errors, risk = (getattr(model.certificate, name) for name in ("m", "errors", "risk"))
             assert binom.cdf(errors, m, risk) == pytest.approx(share, rel=1e-3)
             assert str(loads(dumps(model)).certificate) == str(model.certificate)
-    assert str(trees).count("\n") == len(trees)
+    assert str(trees).count("\n") == len(trees) + 1
 
 
 def test_a_copy_of_a_column_is_no_difference():

@@ -219,8 +219,8 @@ def fit(
         label 'abstain' (or -1) elsewhere. May be repeated: all bounds hold at once, and each model
         has a file of its own, such as model-0.05.json.
     alternatives
-        Also print a table of at most so many good trees that differ: their columns, leaves and
-        errors. Their certificates hold for all of them at once.
+        Also print a table of at most so many good trees that differ, the fitted one first: their
+        columns, leaves and errors. Their certificates hold for all of them at once.
     jobs
         Number of threads; -1 for one per core.
     output
@@ -295,15 +295,20 @@ def fit(
     for variant, path in zip(models, outputs, strict=True):
         if path is not None or not json:
             write_model(variant, path)
+    several = None
     if alternatives is not None:
         if find_alternatives is None:
             raise invalid("alternatives", "", "omitted for rows not in memory", alternatives)
-        print_message(f"\n{find_alternatives(alternatives)}")
+        several = find_alternatives(alternatives)
+        if not json:
+            print_message(f"\n{several}")
     if json:
-        print_json(summary_values(model))
+        more = {} if several is None else {"alternatives": several.table()}
+        print_json({**summary_values(model), **more})
+    listed = None if abstain else several
     for variant, path in zip(models, reports, strict=True):
         if path is not None:
-            to_html(variant, path, facts=facts, file_columns=columns)
+            to_html(variant, path, facts=facts, file_columns=columns, alternatives=listed)
 
 
 def _print_regression(model: RegressionModel, output: Path | None, json: bool, quiet: bool) -> None:

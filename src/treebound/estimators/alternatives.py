@@ -60,15 +60,16 @@ class Difference:
 class Alternatives(Sequence[Model]):
     """Trees to choose from; made by :meth:`treebound.BoundTreeClassifier.alternatives`.
 
-    A sequence of :class:`~treebound.model.Model`, the one with the lowest score first. The
-    certificates hold for all of them at once, however one of them is chosen.
+    A sequence of :class:`~treebound.model.Model`, the fitted tree first, then the others by their
+    score. The certificates hold for all of them at once, however one of them is chosen.
 
     Attributes
     ----------
     models : tuple of Model
         The models.
     disagreement : tuple of float
-        Share of the training rows for which each model and the first one predict other classes.
+        Share of the training rows for which each model and the fitted one, which is the first,
+        predict other classes.
     effect : Difference or None
         The estimated effect of the column that ``without=`` names.
     """
@@ -97,8 +98,8 @@ class Alternatives(Sequence[Model]):
         -------
         list of dict
             For each tree: columns (the names of those that it splits on), leaves, training_error,
-            certified_error (None without a certificate) and disagreement with the first tree, as
-            shares of rows.
+            certified_error (None without a certificate) and disagreement with the fitted tree,
+            which is the first, as shares of rows.
         """
         rows = []
         for model, share in zip(self.models, self.disagreement, strict=True):
@@ -121,8 +122,9 @@ class Alternatives(Sequence[Model]):
             bound = "none" if certified is None else f"{np.ceil(1000 * certified) / 10:.1f} %"
             lines.append(
                 f"[{number}]  {row['leaves']:6d}  {100 * row['training_error']:12.1f} %  "
-                f"{bound:>15}  {100 * row['disagreement']:10.1f} %  {', '.join(row['columns'])}"
+                f"{bound:>15}  {100 * row['disagreement']:10.1f} %  {', '.join(row['columns']) or 'none'}"
             )
+        lines.append("[0] is the fitted tree, and 'disagreement' that with its predictions.")
         return "\n".join([*lines, *([] if self.effect is None else [str(self.effect)])])
 
     __repr__ = __str__
@@ -175,7 +177,7 @@ def find_alternatives(
     worst = scored[0].score + within * objective.m
     scored.sort(key=lambda candidate: candidate.score)  # stable: the best one stays the first
     good = [candidate.tree for candidate in scored if candidate.score <= worst]
-    return _of_trees(model, differing_trees(good, sample, k), rows, sample)
+    return _of_trees(model, differing_trees([model.tree, *good], sample, k), rows, sample)
 
 
 def _of_trees(

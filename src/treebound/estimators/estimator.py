@@ -331,9 +331,9 @@ class BoundTreeClassifier(
         sample_weight: Any = None,
         groups: Any = None,
     ) -> Alternatives:
-        """Find up to k good trees that differ, to choose from.
+        """Find up to k good trees that differ, to choose from: the fitted one and others.
 
-        The trees start with one of the best splits, as with ``search="wide"``. Each of them
+        The others start with one of the best splits, as with ``search="wide"``. Each of them
         predicts other classes than those before it for at least 5 % of the rows, or avoids a column
         that the ones with closer predictions use; a near copy of that column is no difference.
 
@@ -342,7 +342,7 @@ class BoundTreeClassifier(
         X, y : table and array-like
             The rows of ``fit``.
         k : int
-            Maximum number of trees.
+            Maximum number of trees, with the fitted one.
         within : float
             How much larger the score of a tree may be than the lowest one, in nats per row.
         without : str, optional

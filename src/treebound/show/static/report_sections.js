@@ -202,8 +202,8 @@ const showAlternatives = () => {
     use.addEventListener("click", () => { goTo(onSlider.length + k); at("h-tree").scrollIntoView({ block: "start" }); });
     return [...cells, use];
   });
-  at("alternatives").replaceChildren(scrolling(tableOf(["Columns", "leaves", "training error", "certified error", "disagrees with the first", ""], rows, ["words", "count", "count", "count", "count", ""])),
-    paragraph("“Disagrees”: the share of the training rows for which the tree and the first one predict different classes. The certified errors hold for all of these trees at once.", "note"));
+  at("alternatives").replaceChildren(scrolling(tableOf(["Columns", "leaves", "training error", "certified error", "disagrees with the fitted tree", ""], rows, ["words", "count", "count", "count", "count", ""])),
+    paragraph("The first tree is the fitted one. “Disagrees”: the share of the training rows for which a tree and the fitted one predict different classes. The certified errors hold for all of these trees at once.", "note"));
 };
 
 // A line chart over leaves on a logarithmic axis.

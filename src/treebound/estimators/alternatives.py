@@ -118,11 +118,11 @@ class Alternatives(Sequence[Model]):
     def __str__(self) -> str:
         lines = ["     leaves  training error  certified error  disagreement  columns"]
         for number, row in enumerate(self.table()):
-            certified = row["certified_error"]
+            certified, columns = row["certified_error"], ", ".join(row["columns"]) or "none"
             bound = "none" if certified is None else f"{np.ceil(1000 * certified) / 10:.1f} %"
             lines.append(
                 f"[{number}]  {row['leaves']:6d}  {100 * row['training_error']:12.1f} %  "
-                f"{bound:>15}  {100 * row['disagreement']:10.1f} %  {', '.join(row['columns']) or 'none'}"
+                f"{bound:>15}  {100 * row['disagreement']:10.1f} %  {columns}"
             )
         lines.append("[0] is the fitted tree, and 'disagreement' that with its predictions.")
         return "\n".join([*lines, *([] if self.effect is None else [str(self.effect)])])

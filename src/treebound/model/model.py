@@ -127,6 +127,13 @@ class Model(LabelledRowReader):
         return "the tree was given" if self.pruning is None else "the tree was pruned again"
 
     @property
+    def always_predicting(self) -> Model:
+        """The model itself, or without the abstention of one that abstains."""
+        if self.abstention is None:
+            return self
+        return replace(self, tree=self.abstention.tree, abstention=None)
+
+    @property
     def costs(self) -> NDArray[np.float64] | None:
         """The costs of errors that the tree was fitted with: true class by predicted class.
 

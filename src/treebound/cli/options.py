@@ -258,7 +258,7 @@ def is_database(path: Path | None) -> bool:
 def file_names(paths: Sequence[Path], *, regression: bool = False) -> list[str]:
     """Return the names of files; raise a ValueError for a table of a database."""
     for path in filter(is_database, paths):
-        name = _database_table(path)[1].get("table", ["NAME"])[0]
+        name = table_name(path)
         table = name if name.isidentifier() else quoted(name)
         subject = "With a regression tree this command" if regression else "This command"
         raise ValueError(
@@ -273,6 +273,11 @@ def _database_table(path: Path) -> tuple[Path, dict[str, list[str]]]:
     # a path has lost how many slashes there were: a file here comes first
     file, _, query = str(path).removeprefix("duckdb:/").lstrip("/").partition("?")
     return Path(file) if Path(file).exists() else Path("/", file), parse_qs(query)
+
+
+def table_name(path: Path) -> str:
+    """The name of the table of a database that a path names."""
+    return _database_table(path)[1].get("table", ["NAME"])[0]
 
 
 @contextmanager

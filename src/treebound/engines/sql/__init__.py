@@ -2,7 +2,7 @@
 
 from treebound.engines.sql.engine import SqlEngine
 from treebound.engines.sql.predictions import accuracy_in_database, tested, with_predictions
-from treebound.engines.sql.relation import Relation
+from treebound.engines.sql.relation import Relation, usable_columns
 from treebound.engines.sql.rows import RelationRows
 
 __all__ = [
@@ -11,5 +11,6 @@ __all__ = [
     "SqlEngine",
     "accuracy_in_database",
     "tested",
+    "usable_columns",
     "with_predictions",
 ]

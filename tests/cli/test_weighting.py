@@ -260,7 +260,7 @@ def test_costs_and_class_weights_are_estimated_too(table, capsys):
             "--costs needs --pruning bound or --pruning log-loss. Got --pruning mdl instead. Hint: "
             "use --class-weight.",
         ),
-        (("--size", "small", "--pruning", "mdl"), "--size must be None with this pruner"),
+        (("--size", "small", "--pruning", "mdl"), "--size must be omitted with this pruner"),
     ],
 )
 def test_wrong_options_are_named(table, capsys, options, words):

@@ -141,9 +141,8 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
                 hint = "fit with this number of leaves as max_leaves"
             elif self.provenance.edits:
                 hint = "fit with certificate='held-out', and edit before any figure is seen"
-            raise ValueError(
-                f"There are no residuals for an interval: {self.no_estimate}. Hint: {hint}."
-            )
+            why = self.no_estimate if self.step is None else "they are those of the fitted tree"
+            raise ValueError(f"There are no residuals for an interval: {why}. Hint: {hint}.")
         half = quantile(scaled, coverage) * spreads(self.tree)
         return np.column_stack([self.tree.value - half, self.tree.value + half])
 

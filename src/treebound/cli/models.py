@@ -195,7 +195,12 @@ def summary(model: Model) -> str:
 
     from treebound.cli.app import for_command_line
     from treebound.cli.weighting import cost_figures, cost_sentence
-    from treebound.model.summary import further_estimates, headline, smaller_trees
+    from treebound.model.summary import (
+        class_estimates,
+        cost_estimate,
+        headline,
+        smaller_trees,
+    )
     from treebound.show.quality import confusion
     from treebound.show.words import counted
 
@@ -203,9 +208,9 @@ def summary(model: Model) -> str:
     total, majority = float(tree.weight[0]), tree.classes.tolist()[int(tree.counts[0].argmax())]
     verb = "is" if tree.errors == 1 else "are"
     costs = cost_figures(model, confusion(tree, np.where(tree.is_leaf[:, None], tree.counts, 0)))
-    lines = [for_command_line(headline(model)), *further_estimates(model)]
-    if costs:  # they come first, and errors second
-        lines = [*lines[1:], cost_sentence(costs, "training example"), lines[0]]
+    lines = cost_estimate(model)  # costs come first, and errors second
+    lines += [cost_sentence(costs, "training example")] if costs else []
+    lines += [for_command_line(headline(model)), *class_estimates(model)]
     lines += [one_leaf(tree)] if tree.n_leaves == 1 else []
     lines.append(
         f"{counted(grown.n_leaves, 'leaf')} grown, {tree.n_leaves:,} kept; "

@@ -143,7 +143,9 @@ def _certified(model: Model) -> Tile:
 
 def headline(model: Model) -> str:
     """The sentence that the report begins with."""
-    return without_hint(str(model.abstention or summary.headline(model)))
+    if model.abstention is not None:
+        return without_hint(str(model.abstention))
+    return " ".join([*summary.cost_estimate(model), without_hint(summary.headline(model))])
 
 
 def plain_lines(certificate: Certificate) -> list[str]:

@@ -283,9 +283,9 @@ def test_fit_prints_a_table_of_alternatives(table, capsys):
     report = table.parent / "tree.html"
     code, out, _ = run(capsys, *options, "3", "--json", "--quiet", "--report", report)
     document = json.loads(out)
-    first, *others = document["alternatives"]
+    first, *further = document["alternatives"]
     assert (first["leaves"], first["disagreement"]) == (document["leaves"], 0.0)
-    assert 1 + len(others) <= 3
+    assert 1 + len(further) <= 3
     assert "disagrees with the fitted tree" in report.read_text(encoding="utf-8")
     assert "must be at least 1" in refused(capsys, *options, "0")
     assert "not in memory" in refused(capsys, *options, "2", "--stream")

@@ -291,8 +291,10 @@ def test_certify_of_new_rows_counts_one_row_of_each_group_and_bounds_the_cost(
     fit = ("fit", path, "--target", "y", "--groups", "person", "--costs", f"{label}=4")
     run(capsys, *fit, "-o", model)
     line = refused(capsys, "certify", model, new)
-    assert "with 'treebound certify --groups COLUMN'; if the rows are independent, number" in line
-    assert "with 'treebound certify --groups COLUMN'" in run(capsys, "evaluate", model, new)[1]
+    assert (
+        "use 'treebound certify' with the group of each row, --groups COLUMN; if the rows" in line
+    )
+    assert "with the group of each row, --groups COLUMN" in run(capsys, "evaluate", model, new)[1]
     code, out, _ = run(capsys, "certify", model, new, "--groups", "person")
     assert code == 0
     assert "each a row drawn at random from a random group, cost at most" in out.splitlines()[1]

@@ -253,10 +253,9 @@ def certify(
         print_result(str(loaded.abstention))
         return
     if costs:
-        by_label, rows = by_class(costs, loaded.classes.tolist()), (None, None, None)
+        by_label, X, y, of_rows = by_class(costs, loaded.classes.tolist()), None, None, None
         if data is not None:
-            rows = grouped_rows(loaded, data, options, target, groups)
-        X, y, of_rows = rows
+            X, y, of_rows = grouped_rows(loaded, data, options, target, groups)
         bound = certify_cost(loaded, X, y, costs=by_label, delta=delta, groups=of_rows)
         print_json(asdict(bound)) if json else print_result(str(bound))
         return

@@ -303,12 +303,12 @@ def fit(
         if not json:
             print_message(f"\n{several}")
     if json:
-        more = {} if several is None else {"alternatives": several.table()}
-        print_json({**summary_values(model), **more})
-    listed = None if abstain else several
+        listed = {} if several is None else {"alternatives": several.table()}
+        print_json({**summary_values(model), **listed})
+    offered = None if abstain else several
     for variant, path in zip(models, reports, strict=True):
         if path is not None:
-            to_html(variant, path, facts=facts, file_columns=columns, alternatives=listed)
+            to_html(variant, path, facts=facts, file_columns=columns, alternatives=offered)
 
 
 def _print_regression(model: RegressionModel, output: Path | None, json: bool, quiet: bool) -> None:

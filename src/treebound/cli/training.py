@@ -209,6 +209,7 @@ def remedy(finding: Finding, from_text: bool = True) -> str:
         )
     words = words.replace(": X[y.notna()], y[y.notna()]", " with --drop-unlabelled")
     words = words.replace("class_weight='balanced'", "--class-weight balanced")
+    words = words.replace("use BoundTreeRegressor", "use --task regress")
     words = words.replace("make it nominal", f"use --nominal {quoted}")
     words = words.replace("name it in 'categorical_features'", f"use --nominal {quoted}")
     if words.startswith("leave it out"):

@@ -22,7 +22,6 @@ from treebound._utils.validation import (
     Number,
     OneOf,
     Parameters,
-    Phrase,
     Setting,
     Whole,
     WordedError,
@@ -270,9 +269,9 @@ def _check_rules(parameters: FitParameters, pruner: Pruner | None) -> None:
     raises = isinstance(pruner, BasePruner) and pruner.raises_subtrees
     if raises and not rules.keys().isdisjoint(_OF_PLACES):
         name, value = next((name, values[name]) for name in _OF_PLACES if name in rules)
-        must = (OMITTED, f" with the pruner {pruner!r}, which puts subtrees in other places")
+        only = (OMITTED, f" with the pruner {pruner!r}, which puts subtrees in other places")
         hint = ("use a pruner that only cuts, such as ", Setting("pruning", "bound"), ".")
-        raise invalid(name, "", must, value, hint)
+        raise invalid(name, "", only, value, hint)
 
 
 def _why_greedy(parameters: FitParameters, pruner: Pruner | None) -> str:
@@ -340,7 +339,7 @@ def _without_costs(parameters: FitParameters, owner: str) -> Pruner | None:
                 "'readable' or ",
                 OMITTED,
                 " with ",
-                Phrase("cv=None", "--cv 0"),
+                Setting("cv", 0, python="cv=None"),
                 ", as folds choose the size",
             )
             raise invalid("size", owner, must, size)

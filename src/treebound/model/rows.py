@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.validation import Phrase, WordedError, invalid
+from treebound._utils.validation import Phrase, Setting, WordedError, invalid
 from treebound.certificate.row_record import RowComparison, RowRecord
 from treebound.data import Column, Sample
 from treebound.data.draws import one_of_each
@@ -55,8 +55,10 @@ def check_groups(n_groups: int, independent: IndependentRows | None) -> None:
     if n_groups and independent is None:
         raise WordedError(
             "The model was fitted with groups, whose rows are not independent, and a certificate "
-            "counts one row of each. Hint: name the group of each row, with ",
-            Phrase("certify(X, y, groups=...)", "'treebound certify --groups COLUMN'"),
+            "counts one row of each. Hint: ",
+            Phrase("give", "use 'treebound certify' with"),
+            " the group of each row, ",
+            Setting("groups", "COLUMN", python="groups=...", of="certify"),
             "; if the rows are independent, number them.",
         )
 

@@ -145,7 +145,7 @@ def rules_in_words(options: GrowOptions, tree: Tree | RegressionTree) -> list[st
 
 
 def _event(tree: Tree) -> str:
-    """What rises or falls with a column: the probability of the second class, or of high ones."""
+    """The quantity that only rises or falls with a column, such as the probability of a class."""
     if tree.monotone is None:
         return ""
     labels = [one_line(label) for label in tree.classes[list(tree.monotone.order)].tolist()]

@@ -250,6 +250,12 @@ def certify(
         if value is not None:
             raise ValueError(f"The option --{name} needs a regression tree. Hint: leave it out.")
     if loaded.abstention is not None:
+        if data is not None or costs:
+            raise ValueError(
+                "The bound of a tree that abstains is that of the rows which chose its leaves. "
+                "Hint: leave out the table and --costs; 'treebound evaluate' counts the errors on "
+                "new rows."
+            )
         print_result(str(loaded.abstention))
         return
     if costs:

@@ -176,3 +176,19 @@ def test_a_column_that_no_tree_uses_changes_nothing():
     y = np.where(X[:, 0] > 0, "p", "n")
     result = tb.BoundTreeClassifier(max_leaves=2).fit(X, y).alternatives(X, y, without="x2")
     assert (result.effect.difference, result.effect.standard_error) == (0.0, 0.0)
+
+
+def test_errors_and_costs_of_weighted_and_costly_trees_are_those_of_their_predictions():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X = X.iloc[:, :6]
+    weighted = tb.BoundTreeClassifier(class_weight={0: 1.0, 1: 9.0}, cv=None).fit(X, y)
+    costly = tb.BoundTreeClassifier(costs={0: 6.0}, cv=None).fit(X, y)
+    for clf in (weighted, costly):
+        trees = clf.alternatives(X, y, k=3, within=0.05)
+        for model, row in zip(trees, trees.table(), strict=True):
+            wrong = model.predict(X) != y
+            assert row["training_error"] == pytest.approx(wrong.mean())
+            if clf is costly:
+                assert row["mean_cost"] == pytest.approx((wrong * np.where(y == 0, 6, 1)).mean())
+    assert "mean_cost" not in weighted.alternatives(X, y, k=1).table()[0]
+    assert str(trees).startswith("     leaves  mean cost  training error")

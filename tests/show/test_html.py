@@ -294,3 +294,13 @@ def test_a_report_of_numbers_lists_its_rows_settings_and_rules() -> None:
     assert dict(listed)["Shrinkage of the predictions"] == "none"
     assert dict(listed)["Columns with a fixed direction"] == "a: 1"
     assert document(reg.to_html())["rules"] == ["The prediction only rises with a."]
+
+
+def test_a_report_of_a_tree_with_costs_has_the_bound_on_the_mean_cost() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = tb.BoundTreeClassifier(certificate="held-out", costs={0: 3.0}).fit(X, y)
+    data = document(clf.to_html())
+    lines = [data["lines"][line] for line in data["steps"][data["start"]]["certified"]]
+    assert lines[0] == str(clf.certify_cost())
+    assert lines[1] == "Each of these statements holds separately, with its own probability."
+    assert data["lines"][data["steps"][data["start"]]["headline"]].startswith("Estimated mean cost")

@@ -307,5 +307,8 @@ def test_certify_of_new_rows_counts_one_row_of_each_group_and_bounds_the_cost(
     cost = clf.certify_cost(rows[list("abcw")], rows.y, groups=rows.person)
     assert document["cost_certificate"]["cost"] == cost.cost
     assert "has no column 'man'" in refused(capsys, "certify", model, new, "--groups", "man")
+    certified = ("fit", path, "--target", "y", "--groups", "person", "--certificate", "held-out")
+    run(capsys, *certified, "-o", model, "--quiet")
+    assert "Hint: watch one row of each group" in run(capsys, "monitor", model, new)[1]
     line = refused(capsys, "certify", model, "--groups", "person")
     assert "--groups needs a table of rows that were not used for fitting" in line

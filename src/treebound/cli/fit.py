@@ -371,13 +371,17 @@ def _check_files(more: Sequence[Path]) -> None:
 
 def _smaller(model: RegressionModel, X: Any, y: Any, leaves: int) -> RegressionModel:
     """Return a regression tree with fewer leaves; other rows than those of fit are counted."""
-    calibration, record = model.evidence.calibration, model.provenance.row_record
-    n_fitted = int(model.grown.rows[0]) + (0 if calibration is None else len(calibration.y))
-    hashes = model.hashes(X, y)
-    known = record is not None and hashes is not None and not record.unknown(hashes)[1]
-    if known and len(y) == n_fitted:
-        return model.prune_to(leaves)
-    return model.prune_to(leaves).recounted(X, y)
+    smaller = model.prune_to(leaves)
+    return smaller if _are_rows_of_fit(model, X, y) else smaller.recounted(X, y)
+
+
+def _are_rows_of_fit(model: FittedModel | RegressionModel, X: Any, y: Any) -> bool:
+    """Return True if these are all rows that a model was fitted with, as far as it can compare."""
+    record, hashes = model.provenance.row_record, model.hashes(X, y)
+    if record is None or hashes is None:
+        return False
+    n_fitted = sum(sketch.rows for sketch in record.sketches.values())
+    return len(hashes) == n_fitted and not record.unknown(hashes)[1]
 
 
 @command(
@@ -408,7 +412,8 @@ def prune(
     pruning
         The pruner; log-loss: for probabilities.
     leaves
-        Keep at most this many leaves, instead of as many as the pruner chooses.
+        Keep at most this many leaves, instead of as many as the pruner chooses. With the training
+        table and the pruner of fit, this is the tree of that size which fit compared.
     output
         Where to write the pruned model; without it the tree is printed.
     """
@@ -435,8 +440,14 @@ def prune(
         write_model(smaller, output)
         return
     rows = labelled_rows(loaded, data, options, target)
+    fitted = loaded.path is not None and loaded.provenance.parameters.get("pruning") == pruning
+    if leaves is not None and fitted and _are_rows_of_fit(loaded, *rows):
+        pruned = loaded.prune_to(leaves)  # a tree of the path of fit, with its estimate
+        print_message(summary(pruned))
+        write_model(pruned, output)
+        return
     if pruning == "reduced-error":
-        pruned: Any = prune_model(loaded, validation=rows, pruner=pruning)
+        pruned = prune_model(loaded, validation=rows, pruner=pruning)
     else:
         pruned = prune_model(loaded, *rows, pruner=pruning)
     if leaves is not None:

@@ -222,7 +222,7 @@ def summary(model: Model) -> str:
     if result and result.choice and result.choice.rule is not None and model.step is None:
         lines[-1] += f" {result.choice_in_words}"
     if offer := smaller_trees(model):
-        lines.append(f"{offer} Hint: --size readable, or --max-leaves.")
+        lines.append(f"{offer} Hint: 'treebound prune --leaves', or fit with --size readable.")
     return "\n".join([*lines, *rules_in_words(model.options, tree), *_odd(model)])
 
 

@@ -18,6 +18,7 @@ from treebound.cli.options import (
     Model,
     More,
     Switch,
+    TableAnywhere,
     Target,
     Threshold,
 )
@@ -40,7 +41,7 @@ _MAX_PAIRS = 12  # of classes, if that is too large
 )
 def evaluate(
     model: Model,
-    data: Data,
+    data: TableAnywhere,
     /,
     *more: More,
     target: Target = None,

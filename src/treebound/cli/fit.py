@@ -26,6 +26,7 @@ from treebound.cli.options import (
     Many,
     Model,
     Output,
+    TableAnywhere,
     TableOptions,
     Target,
     is_database,
@@ -186,7 +187,7 @@ def _not_for_numbers(name: str) -> ValueError:
     'treebound fit export.csv --target y --sep ";" --encoding latin-1 --missing "?"',
 )
 def fit(
-    data: Data,
+    data: TableAnywhere,
     /,
     *more: Path,
     target: str | None = None,

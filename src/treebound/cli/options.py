@@ -20,10 +20,15 @@ if TYPE_CHECKING:
     from treebound.model.model import Model as FittedModel
 
 _TABLE = "A CSV, Excel or Parquet file, or '-' for one on standard input."
+_TABLE_ANYWHERE = (
+    "A CSV, Excel or Parquet file, a DuckDB table as duckdb:///FILE?table=NAME, or '-' for a file "
+    "on standard input."
+)
 _MODEL = "A model that 'treebound fit' wrote, or '-' for one on standard input."
 _reading = Group("How the table is read", sort_key=1)
 
 Data = Annotated[Path, Parameter(help=_TABLE, allow_leading_hyphen=True)]
+TableAnywhere = Annotated[Path, Parameter(help=_TABLE_ANYWHERE, allow_leading_hyphen=True)]
 Model = Annotated[Path, Parameter(help=_MODEL, allow_leading_hyphen=True)]
 Output = Annotated[Path | None, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)]
 Switch = Annotated[bool, Parameter(negative="")]

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from treebound._utils.progress import Report
 from treebound.cli.app import command, for_command_line
 from treebound.cli.options import (
-    Data,
     Json,
+    TableAnywhere,
     TableOptions,
     is_database,
     labelled_relation,
@@ -104,7 +104,7 @@ def _ordered_column(raw: RawTable, name: str) -> Column:
     'treebound check export.csv --target y --sep ";" --ignore id --json',
 )
 def check(
-    data: Data,
+    data: TableAnywhere,
     /,
     *,
     target: str | None = None,

@@ -1,8 +1,11 @@
 """Calibration rows drawn by ``fit``: which they are, that the tree uses none, and their counts."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.stats import binom
+from sklearn.tree import DecisionTreeClassifier
 from support import CODE_LENGTH
 
 import treebound as tb
@@ -347,3 +350,53 @@ def test_bounds_from_groups_hold_for_rows_of_random_groups(draws):
         noise = 0.1 * 0.45 + 0.9 * 0.02
         wrong += flipped * (1 - noise) + (1 - flipped) * noise > clf.certificate_.risk
     assert wrong <= binom.ppf(0.999, draws, 0.1)
+
+
+def test_new_rows_of_a_model_with_groups_need_their_groups():
+    X, y, members = grouped(np.random.default_rng(0), 400)
+    clf = tb.BoundTreeClassifier(costs={1: 1.1}, cv=None).fit(X, y, groups=members)
+    new_X, new_y, new = grouped(np.random.default_rng(1), 500)
+    for certify in (
+        partial(clf.certify, new_X, new_y),
+        partial(clf.certify_cost, new_X, new_y),
+        partial(clf.abstain, new_X, new_y, max_risk=0.4),
+    ):
+        with pytest.raises(ValueError, match="fitted with groups, whose rows are not independent"):
+            certify()
+        certify(groups=np.arange(len(new_y)))
+    certificate = clf.certify(new_X, new_y, groups=new)
+    assert certificate.m == len(np.unique(new))
+    assert certificate.grouped
+    assert clf.certify_cost(new_X, new_y, groups=new).m == certificate.m
+    assert clf.abstain(new_X, new_y, max_risk=0.4, groups=new).abstention_.grouped
+    assert not clf.certify(new_X, new_y, groups=np.arange(len(new_y))).grouped
+    wrong = clf.predict(new_X) != new_y
+    by_group = np.bincount(new, wrong) / np.bincount(new)
+    assert by_group.mean() < certificate.risk < wrong.mean()
+    # of a model without groups, and of any classifier, groups are counted if they are given
+    plain = tb.BoundTreeClassifier(cv=None).fit(X, y)
+    assert plain.certify(new_X, new_y).m == len(new_y)
+    assert plain.certify(new_X, new_y, groups=new).grouped
+    other = tb.certify(DecisionTreeClassifier(max_depth=1).fit(X, y), new_X, new_y, groups=new)
+    assert (other.m, other.grouped) == (certificate.m, True)
+    with pytest.raises(ValueError, match="'groups' parameter of certify must be None without rows"):
+        clf.certify(groups=members)
+
+
+def test_new_rows_of_a_regressor_with_groups_need_their_groups(tmp_path):
+    X, y, members = grouped(np.random.default_rng(0), 400)
+    reg = tb.BoundTreeRegressor(certificate=None).fit(X, X[:, 0] + y, groups=members)
+    reg.save(tmp_path / "reg.json")
+    new_X, new_y, new = grouped(np.random.default_rng(1), 500)
+    for model in (reg, tb.BoundTreeRegressor.load(tmp_path / "reg.json")):
+        with pytest.raises(ValueError, match="if the rows are independent, number"):
+            model.certify(new_X, new_X[:, 0] + new_y)
+        certificate = model.certify(new_X, new_X[:, 0] + new_y, groups=new)
+        assert (certificate.m, certificate.grouped) == (len(np.unique(new)), True)
+
+
+def test_a_tree_with_groups_has_no_training_certificate_after_pruning():
+    X, y, members = grouped(np.random.default_rng(0), 400)
+    clf = tb.BoundTreeClassifier(cv=None).fit(X, y, groups=members)
+    assert clf.certificate_ is None
+    assert tb.prune(clf, X, y).certificate_ is None

@@ -58,6 +58,9 @@ def test_abstain_writes_a_model_that_abstains(files, capsys):
     abstention = AbstainingClassifier.load(model).abstention_
     _, out, _ = run(capsys, "evaluate", model, test)
     assert "of 500 rows get a prediction (" in out
+    assert run(capsys, "certify", model)[1].strip() == str(abstention)
+    line = refused(capsys, "certify", model, test)
+    assert "is that of the rows which chose its leaves. Hint: leave out the table" in line
     assert str(abstention) in out
     figures = json.loads(run(capsys, "evaluate", model, test, "--json")[1])
     assert 0 <= figures["errors_predicted"] <= figures["predicted"] < 500

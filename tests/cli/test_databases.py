@@ -111,7 +111,6 @@ def test_commands_that_read_files_refuse_a_table_of_a_database(frame, database, 
     run(capsys, "fit", prices, "--target", "price", "-o", numbers, "--quiet")
     export = "COPY \"my rows\" TO 'my rows.parquet'."
     commands = [
-        ["check", table],
         ["explain", model, table],
         ["prune", model, table, "--leaves", "2"],
         ["monitor", model, table],
@@ -125,3 +124,50 @@ def test_commands_that_read_files_refuse_a_table_of_a_database(frame, database, 
     line = refused(capsys, "evaluate", numbers, table)
     assert "With a regression tree this command reads files" in line
     assert line.endswith(export)
+
+
+def test_check_reports_a_table_of_a_database_as_its_file(frame, database, tmp_path, capsys):
+    with duckdb.connect(str(database)) as connection:
+        connection.execute(
+            """CREATE TABLE visits AS SELECT *, DATE '2024-01-01' + CAST(x AS INT) AS seen,
+            CASE WHEN x > 2 THEN NULL ELSE label END AS outcome FROM frame"""
+        )
+        connection.execute(f"COPY visits TO '{tmp_path / 'visits.parquet'}'")
+    table = f"duckdb:///{database}?table=visits"
+    for options in (("--target", "outcome"), ("--target", "x"), (), ("--ignore", "seen,label")):
+        code, out, err = run(capsys, "check", table, *options)
+        assert code == 0, err
+        expected = run(capsys, "check", tmp_path / "visits.parquet", *options)[1]
+        assert out.splitlines()[0] == f"visits{expected.splitlines()[0].partition('.parquet')[2]}"
+        assert out.splitlines()[1:] == expected.splitlines()[1:]
+    _, out, _ = run(capsys, "check", table, "--target", "outcome")
+    assert "Column 'seen' holds dates or durations." in out
+    assert "Drop these rows with --drop-unlabelled." in out
+    line = refused(capsys, "check", table, "--target", "nothing")
+    assert "Which column is to be predicted? Hint: name it with --target" in line
+    assert "has its own types" in refused(capsys, "check", table, "--sep", ";")
+
+
+def test_columns_that_no_tree_can_split_on_are_not_used(frame, database, tmp_path, capsys):
+    with duckdb.connect(str(database)) as connection:
+        connection.execute(
+            """CREATE TABLE dated AS SELECT *, DATE '2024-01-01' + CAST(x AS INT) AS seen,
+            [x] AS many FROM frame"""
+        )
+        connection.execute(f"COPY dated TO '{tmp_path / 'dated.parquet'}'")
+    sources = [
+        (f"duckdb:///{database}?table=dated",),
+        (tmp_path / "dated.parquet",),
+        (tmp_path / "dated.parquet", "--stream"),
+    ]
+    trees = []
+    for source, *options in sources:
+        argv = ["fit", source, "--target", "label", "--ignore", "the key", *options]
+        code, out, err = run(capsys, *argv)
+        assert code == 0, err
+        for name in ("seen", "many"):
+            assert f"Warning: Column '{name}' is not used: a tree cannot split on its type" in err
+        trees.append(out)
+    assert trees[0] == trees[1]
+    _, _, err = run(capsys, *argv[:2], "--target", "x", "--ignore", "the key,label")
+    assert "Column 'seen' is not used" in err

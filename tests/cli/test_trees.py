@@ -279,6 +279,35 @@ def test_fit_prints_a_table_of_alternatives(table, capsys):
     code, _, err = run(capsys, *options, "3")
     assert code == 0, err
     assert "leaves  training error  certified error  disagreement  columns" in err
-    assert "[0]" in err
+    assert "[0] is the fitted tree" in err
+    report = table.parent / "tree.html"
+    code, out, _ = run(capsys, *options, "3", "--json", "--quiet", "--report", report)
+    document = json.loads(out)
+    first, *further = document["alternatives"]
+    assert (first["leaves"], first["disagreement"]) == (document["leaves"], 0.0)
+    assert 1 + len(further) <= 3
+    assert "disagrees with the fitted tree" in report.read_text(encoding="utf-8")
     assert "must be at least 1" in refused(capsys, *options, "0")
     assert "not in memory" in refused(capsys, *options, "2", "--stream")
+
+
+def test_prune_of_the_training_table_gives_a_tree_that_fit_compared(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(1200, 3)).round(2), columns=list("abc"))
+    noise = rng.random(1200) < 0.15
+    frame["y"] = np.where((frame.a > 0) ^ (frame.b > 0.5) ^ noise, "u", "v")
+    table, model, small = (tmp_path / name for name in ("t.csv", "m.json", "s.json"))
+    frame.to_csv(table, index=False)
+    run(capsys, "fit", table, "--target", "y", "--certificate", "held-out", "-o", model)
+    clf = tb.BoundTreeClassifier.load(model)
+    code, _, err = run(capsys, "prune", model, table, "--leaves", "2", "-o", small)
+    assert code == 0, err
+    expected, pruned = clf.prune_to(2), tb.BoundTreeClassifier.load(small)
+    assert pruned.to_text() == expected.to_text()
+    assert pruned.certificate_ == expected.certificate_
+    assert "Estimated error" in err
+    # other rows, or another pruner: pruned and counted again
+    frame[:700].to_csv(table, index=False)
+    _, _, err = run(capsys, "prune", model, table, "--leaves", "2", "-o", small, "--force")
+    assert "the tree was pruned again" in err
+    assert tb.BoundTreeClassifier.load(small).tree_.rows[0] == 700

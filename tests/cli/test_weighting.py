@@ -260,7 +260,7 @@ def test_costs_and_class_weights_are_estimated_too(table, capsys):
             "--costs needs --pruning bound or --pruning log-loss. Got --pruning mdl instead. Hint: "
             "use --class-weight.",
         ),
-        (("--size", "small", "--pruning", "mdl"), "--size must be None with this pruner"),
+        (("--size", "small", "--pruning", "mdl"), "--size must be omitted with this pruner"),
     ],
 )
 def test_wrong_options_are_named(table, capsys, options, words):
@@ -276,3 +276,39 @@ def test_columns_are_learned_without_the_rows_of_weight_zero(tmp_path, capsys):
     assert [column.n_categories for column in loaded.columns_] == [2]
     assert "z" not in loaded.columns_[0].categories
     assert loaded.tree_.weight[0] == 60.0
+
+
+def test_certify_of_new_rows_counts_one_row_of_each_group_and_bounds_the_cost(
+    table, tmp_path, capsys
+):
+    path, frame = tmp_path / "grouped.csv", table[1]
+    half = len(frame) // 2
+    new, model = tmp_path / "new.csv", tmp_path / "model.json"
+    people = frame.assign(person=np.arange(len(frame)) // 3)
+    people[:half].to_csv(path, index=False)
+    people[half:].to_csv(new, index=False)
+    label = str(frame.y.iloc[0])
+    fit = ("fit", path, "--target", "y", "--groups", "person", "--costs", f"{label}=4")
+    run(capsys, *fit, "-o", model)
+    line = refused(capsys, "certify", model, new)
+    assert (
+        "use 'treebound certify' with the group of each row, --groups COLUMN; if the rows" in line
+    )
+    assert "with the group of each row, --groups COLUMN" in run(capsys, "evaluate", model, new)[1]
+    code, out, _ = run(capsys, "certify", model, new, "--groups", "person")
+    assert code == 0
+    assert "each a row drawn at random from a random group, cost at most" in out.splitlines()[1]
+    assert "each a row drawn at random from a random group, are misclassified" in out
+    _, out, _ = run(capsys, "certify", model, new, "--groups", "person", "--json")
+    document = json.loads(out)
+    assert document["m"] == people.person[half:].nunique() == document["cost_certificate"]["m"]
+    rows = people[half:]
+    clf = tb.BoundTreeClassifier.load(model)
+    cost = clf.certify_cost(rows[list("abcw")], rows.y, groups=rows.person)
+    assert document["cost_certificate"]["cost"] == cost.cost
+    assert "has no column 'man'" in refused(capsys, "certify", model, new, "--groups", "man")
+    certified = ("fit", path, "--target", "y", "--groups", "person", "--certificate", "held-out")
+    run(capsys, *certified, "-o", model, "--quiet")
+    assert "Hint: watch one row of each group" in run(capsys, "monitor", model, new)[1]
+    line = refused(capsys, "certify", model, "--groups", "person")
+    assert "--groups needs a table of rows that were not used for fitting" in line

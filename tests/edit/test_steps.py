@@ -68,25 +68,30 @@ def test_cost_is_that_of_the_pruner_and_decides_the_labels_of_new_leaves() -> No
 
     def cost(predictions: np.ndarray) -> float:
         price = y.map(costs).to_numpy()
-        return float(price[predictions != y].sum() / price.sum())
+        return float(price[predictions != y].sum() / len(y))
 
-    assert editor.figures.cost == pytest.approx(cost(clf.predict(X)))
+    assert editor.figures.mean_cost == pytest.approx(cost(clf.predict(X)))
+    assert editor.figures.weighted_error is None
     step = editor.split("", "sex = female", keep=False)
     done = editor.done()
-    assert step.after.cost == pytest.approx(cost(done.predict(X)))
+    assert step.after.mean_cost == pytest.approx(cost(done.predict(X)))
+    before, after = cost(clf.predict(X)), cost(done.predict(X))
+    assert ("mean cost", f"{before:.4g}", f"{after:.4g}") in step.after.lines(step.before)
     for leaf in editor.tree.leaves.tolist():
         died, survived = editor.tree.counts[leaf]
         assert editor.tree.label[leaf] == int(4.0 * survived > died)
-    assert "cost" in str(step)
+    assert "mean cost" in str(step)
 
 
-def test_class_weights_have_a_cost_and_plain_trees_have_none(case) -> None:
+def test_class_weights_have_a_weighted_error_and_plain_trees_have_none(case) -> None:
     clf, X, y = case
-    assert clf.edit(X, y).figures.cost is None
+    assert clf.edit(X, y).figures.weighted_error is None
     clf, X, y = passengers(class_weight={"died": 1.0, "survived": 3.0})
     wrong, weight = clf.predict(X) != y, np.where(y == "died", 1.0, 3.0)
     expected = weight[wrong].sum() / weight.sum()
-    assert clf.edit(X, y).figures.cost == pytest.approx(expected)
+    figures = clf.edit(X, y).figures
+    assert figures.weighted_error == pytest.approx(expected)
+    assert figures.mean_cost is None
 
 
 def test_alternatives_are_drawn(case) -> None:

@@ -116,6 +116,8 @@ def test_each_tree_differs_and_has_a_certificate(kind):
     clf = tb.BoundTreeClassifier(certificate=kind, random_state=0).fit(X, y)
     trees = clf.alternatives(X, y, k=4, within=0.05)
     assert len(trees) > 1
+    assert trees[0].tree == clf.tree_
+    assert trees.disagreement[0] == 0.0
     for at, (model, row) in enumerate(zip(trees, trees.table(), strict=True)):
         assert row["certified_error"] == model.certificate.risk
         assert row["leaves"] == model.tree.n_leaves
@@ -131,7 +133,7 @@ def test_each_tree_differs_and_has_a_certificate(kind):
             m, errors, risk = (getattr(model.certificate, name) for name in ("m", "errors", "risk"))
             assert binom.cdf(errors, m, risk) == pytest.approx(share, rel=1e-3)
             assert str(loads(dumps(model)).certificate) == str(model.certificate)
-    assert str(trees).count("\n") == len(trees)
+    assert str(trees).count("\n") == len(trees) + 1
 
 
 def test_a_copy_of_a_column_is_no_difference():
@@ -260,3 +262,19 @@ def test_a_column_that_no_tree_uses_changes_nothing():
     y = np.where(X[:, 0] > 0, "p", "n")
     result = tb.BoundTreeClassifier(max_leaves=2).fit(X, y).alternatives(X, y, without="x2")
     assert (result.effect.difference, result.effect.standard_error) == (0.0, 0.0)
+
+
+def test_errors_and_costs_of_weighted_and_costly_trees_are_those_of_their_predictions():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X = X.iloc[:, :6]
+    weighted = tb.BoundTreeClassifier(class_weight={0: 1.0, 1: 9.0}, cv=None).fit(X, y)
+    costly = tb.BoundTreeClassifier(costs={0: 6.0}, cv=None).fit(X, y)
+    for clf in (weighted, costly):
+        trees = clf.alternatives(X, y, k=3, within=0.05)
+        for model, row in zip(trees, trees.table(), strict=True):
+            wrong = model.predict(X) != y
+            assert row["training_error"] == pytest.approx(wrong.mean())
+            if clf is costly:
+                assert row["mean_cost"] == pytest.approx((wrong * np.where(y == 0, 6, 1)).mean())
+    assert "mean_cost" not in weighted.alternatives(X, y, k=1).table()[0]
+    assert str(trees).startswith("     leaves  mean cost  training error")

@@ -75,7 +75,9 @@ def test_a_tree_of_another_size_has_the_estimate_of_its_size(digits):
 def test_costs_and_class_weights_have_lines_of_their_own(cancer):
     X, y = cancer
     costs = tb.BoundTreeClassifier(pruning=BoundPruner(costs={"malignant": 5.0})).fit(X, y)
-    assert "\nEstimated mean cost " in costs.summary()
+    assert costs.summary().startswith("Estimated mean cost ")  # errors come second
+    assert "\nEstimated error " in costs.summary()
+    assert '"Estimated mean cost ' in costs.to_html()
     balanced = tb.BoundTreeClassifier(class_weight="balanced").fit(X, y)
     assert "\nEstimated balanced accuracy 9" in balanced.summary()
 
@@ -136,6 +138,6 @@ def test_intervals_cover_on_all_worlds(monkeypatch):
 
     for name, world in estimate.WORLDS.items():
         if world.rows <= 2000:
-            row = estimate.measure(world, 60)
+            row = estimate.continued({}, world, 60)
             assert row["coverage"] >= 0.83, name
             assert abs(row["bias"]) < 0.02, name

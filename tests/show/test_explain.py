@@ -343,3 +343,31 @@ def test_a_prediction_that_is_not_of_most_examples_is_marked():
     assert explanation.overruled
     assert explanation.cheapest
     assert "of another class: this one has the least expected cost." in str(explanation)
+
+
+def test_a_row_on_which_the_tree_abstains_has_no_probabilities() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 2))
+    noisy = (X[:, 1] > 0) ^ (rng.random(2000) < 0.3)
+    y = np.where((X[:, 0] > 0.5) | ((X[:, 0] > -0.5) & noisy), "p", "q")
+    clf = tb.BoundTreeClassifier(certificate="held-out", cv=None, max_leaves=4).fit(X, y)
+    some, none = clf.abstain(max_risk=[0.12, 0.001])
+    predicted = some.predict(X)
+    assert {"p", "q", "abstain"} == {*predicted}
+    row = X[predicted == "abstain"][0]
+    words = str(some.explain(row))
+    assert words.startswith("abstain (no prediction: the tree abstains on this row)\n")
+    assert "where no bound shows that at most 12 % of its predictions are wrong: a person" in words
+    assert "probability" not in words
+    assert "It would be " in words
+    values = some.explain(row).to_dict()
+    assert (values["abstains"], values["probability"], values["counts"]) == (True, None, [])
+    # a row with a prediction: its probabilities, of the classes alone
+    for row in X[predicted != "abstain"][:20]:
+        ours, theirs = some.explain(row), clf.explain(row)
+        assert (ours.prediction, ours.probabilities) == (theirs.prediction, theirs.probabilities)
+        assert ours.next_best == theirs.next_best
+        assert ours.counts == theirs.counts
+        assert "abstain (" not in str(ours)
+    words = str(none.explain(X[0]))
+    assert words.splitlines()[1] == "The tree has no splits: it abstains on every row."

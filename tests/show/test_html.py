@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from random_trees import Case, cases, random_tree
@@ -255,3 +256,51 @@ def test_class_weights_leave_rows_rows_and_errors_are_called_weighted() -> None:
     assert not data["weighted"]
     weighted = tb.BoundTreeClassifier().fit(X, y, sample_weight=X[:, 0] + 0.5)
     assert document(to_html(weighted))["weighted"]
+
+
+def facts_of(clf) -> tuple[dict[str, str], list]:
+    """The rows of the fit and the settings that a report lists."""
+    data = document(clf.to_html())
+    return dict(data["fit_rows"]), data["settings"]
+
+
+def test_the_rows_of_the_fit_are_listed_by_their_role() -> None:
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(900, 3)), np.arange(900) // 3
+    y = X[:, 0] > rng.normal(size=900)
+    rows, _ = facts_of(tb.BoundTreeClassifier(certificate="held-out").fit(X, y))
+    assert rows == {"Training rows": "750", "Validation rows": "none", "Calibration rows": "150"}
+    rows, _ = facts_of(tb.BoundTreeClassifier(certificate="held-out").fit(X, y, groups=groups))
+    assert rows["Groups"] == "300"
+    assert rows["Calibration rows"] == "270; 90 of them count, one of each group"
+    rows, _ = facts_of(tb.BoundTreeClassifier(certificate="folds").fit(X, y))
+    assert rows["Calibration rows"] == "225, the best of 4 folds"
+    clf = tb.BoundTreeClassifier(certificate="training").fit(X[:600], y[:600])
+    pruned = tb.prune(clf, pruner="reduced-error", validation=(X[600:], y[600:]))
+    rows, _ = facts_of(pruned)
+    assert rows == {"Training rows": "600", "Validation rows": "300", "Calibration rows": "none"}
+
+
+def test_a_report_of_numbers_lists_its_rows_settings_and_rules() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    frame = {"a": X[:, 0], "b": X[:, 1]}
+    reg = tb.BoundTreeRegressor(
+        monotonic_cst={"a": 1}, tolerance=2.5, smoothing=None, certificate="held-out"
+    ).fit(pd.DataFrame(frame), X[:, 0] + rng.normal(size=600))
+    rows, listed = facts_of(reg)
+    assert rows == {"Training rows": "450", "Validation rows": "none", "Calibration rows": "150"}
+    assert dict(listed)["Largest error that does not count"] == "2.5"
+    assert dict(listed)["Shrinkage of the predictions"] == "none"
+    assert dict(listed)["Columns with a fixed direction"] == "a: 1"
+    assert document(reg.to_html())["rules"] == ["The prediction only rises with a."]
+
+
+def test_a_report_of_a_tree_with_costs_has_the_bound_on_the_mean_cost() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = tb.BoundTreeClassifier(certificate="held-out", costs={0: 3.0}).fit(X, y)
+    data = document(clf.to_html())
+    lines = [data["lines"][line] for line in data["steps"][data["start"]]["certified"]]
+    assert lines[0] == str(clf.certify_cost())
+    assert lines[1] == "Each of these statements holds separately, with its own probability."
+    assert data["lines"][data["steps"][data["start"]]["headline"]].startswith("Estimated mean cost")

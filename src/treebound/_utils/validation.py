@@ -49,6 +49,8 @@ class Phrase:
         return self.python
 
 
+# The value of a parameter that is not given.
+OMITTED = Phrase("None", "omitted")
 Part = str | Setting | Phrase
 Hint = str | tuple[Part, ...]
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from treebound.cli.app import command, console
+from treebound._utils.validation import WordedError, WordedText
+from treebound.cli.app import command, console, for_command_line
 from treebound.cli.options import (
     Data,
     Delta,
@@ -17,6 +18,7 @@ from treebound.cli.options import (
     Model,
     More,
     Switch,
+    TableAnywhere,
     Target,
     Threshold,
 )
@@ -39,7 +41,7 @@ _MAX_PAIRS = 12  # of classes, if that is too large
 )
 def evaluate(
     model: Model,
-    data: Data,
+    data: TableAnywhere,
     /,
     *more: More,
     target: Target = None,
@@ -64,8 +66,9 @@ def evaluate(
     import numpy as np
 
     from treebound.cli.models import labelled_rows, loaded_any, tested_rows
-    from treebound.cli.weighting import PredictionThreshold, certified_cost, cost_figures
+    from treebound.cli.weighting import PredictionThreshold, cost_figures
     from treebound.model import RegressionModel
+    from treebound.model.guarantees import cost_of_tested
     from treebound.show.quality import calibration_plot, figures_of
 
     check_output(plot, "png", reads=[model, data, *more, options.schema], force=True)
@@ -88,9 +91,9 @@ def evaluate(
     try:
         certificate = loaded.certify_tested(tested, delta=delta)
         if loaded.abstention is None:
-            cost_bound = certified_cost(loaded, table, delta)
+            cost_bound = cost_of_tested(loaded, tested, delta=delta)
     except ValueError as error:
-        refusal = str(error)
+        refusal = _in_options(error)
     if moved is not None:
         figures |= moved.figures(figures, figures_of(fitted, tested))
     if json:
@@ -110,6 +113,12 @@ def evaluate(
         print_result(refusal or str(certificate))
         if certificate is not None and _few_classes(certificate):
             print_result("\n".join(certificate.class_lines()))
+
+
+def _in_options(error: ValueError) -> str:
+    """Return the message of an error in the words of the command line."""
+    parts = error.parts if isinstance(error, WordedError) else (str(error),)
+    return for_command_line(WordedText(*parts))
 
 
 def _refuse_for_numbers(**given: Any) -> None:
@@ -146,7 +155,7 @@ def _evaluate_numbers(
     try:
         certificate = model.certify(table, y, delta=delta)
     except ValueError as error:
-        refusal = str(error)
+        refusal = _in_options(error)
     if json:
         fields = None if certificate is None else asdict(certificate)
         print_json({**figures, "not_certified": refusal or None, "certificate": fields})
@@ -178,6 +187,7 @@ def certify(
     kind: Literal["training", "held-out", "prior"] | None = None,
     delta: Delta = None,
     costs: Numbers = (),
+    groups: str | None = None,
     tolerance: float | None = None,
     y_range: tuple[float, float] | None = None,
     json: Json = False,
@@ -186,6 +196,8 @@ def certify(
 ) -> None:  # fmt: skip
     """Print the certificate of a model: a bound on its errors on new examples.
 
+    A model that was fitted with --costs also has a bound on the mean cost of a new example.
+
     Parameters
     ----------
     kind
@@ -193,8 +205,10 @@ def certify(
         all training rows, prior for all training rows in their order, of which a fifth defines a
         prior over trees.
     costs
-        Bound the mean cost instead: LABEL=COST, what an error on a class costs (may be repeated;
-        1 for the others).
+        Bound the mean cost alone, with these costs: LABEL=COST, what an error on a class costs
+        (may be repeated; 1 for the others).
+    groups
+        A column with the group of each row, of which one is counted; required if fit had --groups.
     tolerance
         For numbers: bound the share of predictions that are off by more than this, chosen without
         these rows; by default as in fit.
@@ -204,52 +218,84 @@ def certify(
     verbose
         Also print what the proof of the bound uses.
     """
-    from treebound.cli.models import labelled_rows, loaded_any, one_leaf, tested_rows
+    from treebound.cli.models import (
+        grouped_rows,
+        labelled_rows,
+        loaded_any,
+        one_leaf,
+        tested_rows,
+    )
     from treebound.cli.weighting import by_class
     from treebound.model import RegressionModel
-    from treebound.model.guarantees import certify_cost
+    from treebound.model.guarantees import SEPARATELY, certify_cost, cost_of_tested
 
     if kind is not None and data is None:
         raise ValueError(
             "The option --kind describes the rows of a table. Hint: name the table, or leave out "
             "--kind for the certificate of fit."
         )
+    if groups is not None and (data is None or kind not in (None, "held-out")):
+        raise ValueError(
+            "The option --groups needs a table of rows that were not used for fitting. Hint: name "
+            "one, or leave out --groups for the certificate of fit."
+        )
     loaded = loaded_any(model, data)
     if isinstance(loaded, RegressionModel):
         _refuse_for_numbers(costs=costs, kind=kind if kind != "held-out" else None)
-        number_rows = None if data is None else labelled_rows(loaded, data, options, target)
+        number_rows = None
+        if data is not None:
+            number_rows = grouped_rows(loaded, data, options, target, groups)
         _certify_numbers(loaded, number_rows, tolerance, y_range, delta, json)
         return
     for name, value in (("tolerance", tolerance), ("y-range", y_range)):
         if value is not None:
             raise ValueError(f"The option --{name} needs a regression tree. Hint: leave it out.")
     if loaded.abstention is not None:
+        if data is not None or costs:
+            raise ValueError(
+                "The bound of a tree that abstains is that of the rows which chose its leaves. "
+                "Hint: leave out the table and --costs; 'treebound evaluate' counts the errors on "
+                "new rows."
+            )
         print_result(str(loaded.abstention))
         return
-    rows: tuple[Any, ...] = ()
-    if data is not None and (costs or kind in ("training", "prior")):
-        rows = labelled_rows(loaded, data, options, target)
     if costs:
-        by_label = by_class(costs, loaded.classes.tolist())
-        limit = certify_cost(loaded, *rows, costs=by_label, delta=delta)
-        print_json(asdict(limit)) if json else print_result(str(limit))
+        by_label, X, y, of_rows = by_class(costs, loaded.classes.tolist()), None, None, None
+        if data is not None:
+            X, y, of_rows = grouped_rows(loaded, data, options, target, groups)
+        bound = certify_cost(loaded, X, y, costs=by_label, delta=delta, groups=of_rows)
+        print_json(asdict(bound)) if json else print_result(str(bound))
         return
-    if data is None or rows:
-        certificate = loaded.certify(*rows, kind=kind if rows else None, delta=delta)
+    cost_bound = None
+    if data is None:
+        certificate = loaded.certify(delta=delta)
+        if loaded.has_cost_rows:
+            cost_bound = certify_cost(loaded, delta=delta)
+    elif kind in ("training", "prior"):
+        certificate = loaded.certify(
+            *labelled_rows(loaded, data, options, target), kind=kind, delta=delta
+        )
     else:
-        tested = tested_rows(loaded, [data], options, target)
+        if groups is None:
+            tested = tested_rows(loaded, [data], options, target)
+        else:
+            tested = loaded.tested(*grouped_rows(loaded, data, options, target, groups))
         certificate = loaded.certify_tested(tested, delta=delta)
+        cost_bound = cost_of_tested(loaded, tested, delta=delta)
     if json:
-        print_json(_fields(certificate))
+        more = {} if cost_bound is None else {"cost_certificate": asdict(cost_bound)}
+        print_json({**_fields(certificate), **more})
         return
     if loaded.tree.n_leaves == 1:
         print_result(one_leaf(loaded.tree))
+    if cost_bound is not None:
+        print_result(f"{cost_bound}\n{SEPARATELY}\n")
     print_result(certificate.explain(by_class=_few_classes(certificate), proof=verbose))
 
 
 def _certify_numbers(
     model: RegressionModel,
-    rows: tuple[Any, Any] | None,
+    rows: tuple[Any, Any, Any] | None,
     tolerance: float | None,
     y_range: tuple[float, float] | None,
     delta: float | None,
@@ -266,7 +312,10 @@ def _certify_numbers(
             )
         certificate = certify_model(model, delta=delta)
     else:
-        certificate = model.certify(*rows, tolerance=tolerance, y_range=y_range, delta=delta)
+        X, y, groups = rows
+        certificate = model.certify(
+            X, y, tolerance=tolerance, y_range=y_range, delta=delta, groups=groups
+        )
     print_json(asdict(certificate)) if json else print_result(str(certificate))
 
 

@@ -26,6 +26,7 @@ from treebound.cli.options import (
     Many,
     Model,
     Output,
+    TableAnywhere,
     TableOptions,
     Target,
     is_database,
@@ -187,7 +188,7 @@ def _not_for_numbers(name: str) -> ValueError:
     'treebound fit export.csv --target y --sep ";" --encoding latin-1 --missing "?"',
 )
 def fit(
-    data: Data,
+    data: TableAnywhere,
     /,
     *more: Path,
     target: str | None = None,
@@ -220,8 +221,8 @@ def fit(
         label 'abstain' (or -1) elsewhere. May be repeated: all bounds hold at once, and each model
         has a file of its own, such as model-0.05.json.
     alternatives
-        Also print a table of at most so many good trees that differ: their columns, leaves and
-        errors. Their certificates hold for all of them at once.
+        Also print a table of at most so many good trees that differ, the fitted one first: their
+        columns, leaves and errors. Their certificates hold for all of them at once.
     jobs
         Number of threads; -1 for one per core.
     output
@@ -276,7 +277,7 @@ def fit(
     model, columns, find_alternatives = training.fit(parameters)
     files = data.name + (f" and {len(more)} more" if more else "")
     facts = {
-        "Table": f"{files}, {int(model.tree.rows[0]):,} rows",
+        "Table": files,
         "Fitted on": date.today().isoformat(),
     }
     if isinstance(model, RegressionModel):
@@ -296,15 +297,20 @@ def fit(
     for variant, path in zip(models, outputs, strict=True):
         if path is not None or not json:
             write_model(variant, path)
+    several = None
     if alternatives is not None:
         if find_alternatives is None:
             raise invalid("alternatives", "", "omitted for rows not in memory", alternatives)
-        print_message(f"\n{find_alternatives(alternatives)}")
+        several = find_alternatives(alternatives)
+        if not json:
+            print_message(f"\n{several}")
     if json:
-        print_json(summary_values(model))
+        listed = {} if several is None else {"alternatives": several.table()}
+        print_json({**summary_values(model), **listed})
+    offered = None if abstain else several
     for variant, path in zip(models, reports, strict=True):
         if path is not None:
-            to_html(variant, path, facts=facts, file_columns=columns)
+            to_html(variant, path, facts=facts, file_columns=columns, alternatives=offered)
 
 
 def _print_regression(model: RegressionModel, output: Path | None, json: bool, quiet: bool) -> None:
@@ -367,13 +373,17 @@ def _check_files(more: Sequence[Path]) -> None:
 
 def _smaller(model: RegressionModel, X: Any, y: Any, leaves: int) -> RegressionModel:
     """Return a regression tree with fewer leaves; other rows than those of fit are counted."""
-    calibration, record = model.evidence.calibration, model.provenance.row_record
-    n_fitted = int(model.grown.rows[0]) + (0 if calibration is None else len(calibration.y))
-    hashes = model.hashes(X, y)
-    known = record is not None and hashes is not None and not record.unknown(hashes)[1]
-    if known and len(y) == n_fitted:
-        return model.prune_to(leaves)
-    return model.prune_to(leaves).recounted(X, y)
+    smaller = model.prune_to(leaves)
+    return smaller if _are_rows_of_fit(model, X, y) else smaller.recounted(X, y)
+
+
+def _are_rows_of_fit(model: FittedModel | RegressionModel, X: Any, y: Any) -> bool:
+    """Return True if these are all rows that a model was fitted with, as far as it can compare."""
+    record, hashes = model.provenance.row_record, model.hashes(X, y)
+    if record is None or hashes is None:
+        return False
+    n_fitted = sum(sketch.rows for sketch in record.sketches.values())
+    return len(hashes) == n_fitted and not record.unknown(hashes)[1]
 
 
 @command(
@@ -404,7 +414,8 @@ def prune(
     pruning
         The pruner; log-loss: for probabilities.
     leaves
-        Keep at most this many leaves, instead of as many as the pruner chooses.
+        Keep at most this many leaves, instead of as many as the pruner chooses. With the training
+        table and the pruner of fit, this is the tree of that size which fit compared.
     output
         Where to write the pruned model; without it the tree is printed.
     """
@@ -431,8 +442,14 @@ def prune(
         write_model(smaller, output)
         return
     rows = labelled_rows(loaded, data, options, target)
+    fitted = loaded.path is not None and loaded.provenance.parameters.get("pruning") == pruning
+    if leaves is not None and fitted and _are_rows_of_fit(loaded, *rows):
+        pruned = loaded.prune_to(leaves)  # a tree of the path of fit, with its estimate
+        print_message(summary(pruned))
+        write_model(pruned, output)
+        return
     if pruning == "reduced-error":
-        pruned: Any = prune_model(loaded, validation=rows, pruner=pruning)
+        pruned = prune_model(loaded, validation=rows, pruner=pruning)
     else:
         pruned = prune_model(loaded, *rows, pruner=pruning)
     if leaves is not None:

@@ -95,6 +95,23 @@ def labelled_rows(
     return rows.with_rows().table(), y
 
 
+def grouped_rows(
+    model: Model | RegressionModel,
+    data: Path,
+    options: FileOptions,
+    target: str | None,
+    groups: str | None,
+) -> tuple[Table, Any, Any]:
+    """Rows with labels or numbers in the columns of a model, and the group of each if named."""
+    from treebound.cli.weighting import group_codes
+
+    if groups is None:
+        return *labelled_rows(model, data, options, target), None
+    table, y = labelled_rows(model, data, options, target, also=groups)
+    names = list(table.labels)
+    return table, y, group_codes(table.column(names.index(groups)), groups)
+
+
 def monitored_rows(
     model: Model | RegressionModel, data: Path, options: FileOptions, target: str | None
 ) -> tuple[Table, NDArray[Any]]:
@@ -153,7 +170,7 @@ def _labelled(
     if drop:
         schema = replace(schema, drop_unlabelled=options.as_schema().drop_unlabelled)
     optional = {*schema.names} - used_columns(model)
-    if also is not None:
+    if also is not None and also not in schema.names:
         schema = replace(schema, columns=(*schema.columns, Column(also)))
     return Source(files, schema, unknown="keep", complete=False, optional=optional)
 
@@ -178,7 +195,12 @@ def summary(model: Model) -> str:
 
     from treebound.cli.app import for_command_line
     from treebound.cli.weighting import cost_figures, cost_sentence
-    from treebound.model.summary import further_estimates, headline, smaller_trees
+    from treebound.model.summary import (
+        class_estimates,
+        cost_estimate,
+        headline,
+        smaller_trees,
+    )
     from treebound.show.quality import confusion
     from treebound.show.words import counted
 
@@ -186,9 +208,9 @@ def summary(model: Model) -> str:
     total, majority = float(tree.weight[0]), tree.classes.tolist()[int(tree.counts[0].argmax())]
     verb = "is" if tree.errors == 1 else "are"
     costs = cost_figures(model, confusion(tree, np.where(tree.is_leaf[:, None], tree.counts, 0)))
-    lines = [for_command_line(headline(model)), *further_estimates(model)]
-    if costs:  # they come first, and errors second
-        lines = [*lines[1:], cost_sentence(costs, "training example"), lines[0]]
+    lines = cost_estimate(model)  # costs come first, and errors second
+    lines += [cost_sentence(costs, "training example")] if costs else []
+    lines += [for_command_line(headline(model)), *class_estimates(model)]
     lines += [one_leaf(tree)] if tree.n_leaves == 1 else []
     lines.append(
         f"{counted(grown.n_leaves, 'leaf')} grown, {tree.n_leaves:,} kept; "
@@ -200,7 +222,7 @@ def summary(model: Model) -> str:
     if result and result.choice and result.choice.rule is not None and model.step is None:
         lines[-1] += f" {result.choice_in_words}"
     if offer := smaller_trees(model):
-        lines.append(f"{offer} Hint: --size readable, or --max-leaves.")
+        lines.append(f"{offer} Hint: 'treebound prune --leaves', or fit with --size readable.")
     return "\n".join([*lines, *rules_in_words(model.options, tree), *_odd(model)])
 
 

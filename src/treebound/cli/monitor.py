@@ -108,7 +108,7 @@ def _no_alarm(watched: Monitor) -> str:
 def _notes(
     watched: Monitor, model: FittedModel | RegressionModel, labels: NDArray[Any]
 ) -> Iterator[str]:
-    """Yield the notes on labels that are not known, and on those that are no class of the model."""
+    """Yield the notes on unknown labels, on dependent rows, and on labels that are no class."""
     from treebound.data.raw import some_names
     from treebound.model import RegressionModel
 
@@ -117,6 +117,11 @@ def _notes(
         yield (
             f"Skipped so far: {rows} without a label. Assumption: whether a label is known does "
             "not depend on whether the prediction is right."
+        )
+    if model.provenance.groups:
+        yield (
+            "The model was fitted with groups, whose rows are not independent. Hint: watch one row "
+            "of each group, as false alarms are bounded for independent rows."
         )
     if isinstance(model, RegressionModel):
         return

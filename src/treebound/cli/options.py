@@ -21,10 +21,15 @@ if TYPE_CHECKING:
     from treebound.model import RegressionModel
 
 _TABLE = "A CSV, Excel or Parquet file, or '-' for one on standard input."
+_TABLE_ANYWHERE = (
+    "A CSV, Excel or Parquet file, a DuckDB table as duckdb:///FILE?table=NAME, or '-' for a file "
+    "on standard input."
+)
 _MODEL = "A model that 'treebound fit' wrote, or '-' for one on standard input."
 _reading = Group("How the table is read", sort_key=1)
 
 Data = Annotated[Path, Parameter(help=_TABLE, allow_leading_hyphen=True)]
+TableAnywhere = Annotated[Path, Parameter(help=_TABLE_ANYWHERE, allow_leading_hyphen=True)]
 Model = Annotated[Path, Parameter(help=_MODEL, allow_leading_hyphen=True)]
 Output = Annotated[Path | None, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)]
 Switch = Annotated[bool, Parameter(negative="")]
@@ -259,7 +264,7 @@ def is_database(path: Path | None) -> bool:
 def file_names(paths: Sequence[Path], *, regression: bool = False) -> list[str]:
     """Return the names of files; raise a ValueError for a table of a database."""
     for path in filter(is_database, paths):
-        name = _database_table(path)[1].get("table", ["NAME"])[0]
+        name = table_name(path)
         table = name if name.isidentifier() else quoted(name)
         subject = "With a regression tree this command" if regression else "This command"
         raise ValueError(
@@ -274,6 +279,11 @@ def _database_table(path: Path) -> tuple[Path, dict[str, list[str]]]:
     # a path has lost how many slashes there were: a file here comes first
     file, _, query = str(path).removeprefix("duckdb:/").lstrip("/").partition("?")
     return Path(file) if Path(file).exists() else Path("/", file), parse_qs(query)
+
+
+def table_name(path: Path) -> str:
+    """The name of the table of a database that a path names."""
+    return _database_table(path)[1].get("table", ["NAME"])[0]
 
 
 @contextmanager

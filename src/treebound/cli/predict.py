@@ -17,6 +17,7 @@ from treebound.cli.options import (
     Output,
     Quiet,
     Switch,
+    TableAnywhere,
     Threshold,
     file_names,
     is_database,
@@ -40,7 +41,7 @@ _CHUNK = 1000
 )
 def predict(
     model: Model,
-    data: Data,
+    data: TableAnywhere,
     /,
     *more: More,
     output: Output = None,

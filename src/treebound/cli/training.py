@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from treebound._utils.progress import Report
 from treebound.cli.app import command, for_command_line
 from treebound.cli.options import (
-    Data,
     Json,
+    TableAnywhere,
     TableOptions,
-    file_names,
     is_database,
     labelled_relation,
     no_target,
     quoted,
     refuse_file_options,
     relation_of,
+    table_name,
 )
 from treebound.cli.output import (
     print_json,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from treebound.data.files import RawTable
     from treebound.data.findings import Finding
     from treebound.data.frames import Table
+    from treebound.data.schema import Schema
     from treebound.estimators.alternatives import Alternatives
     from treebound.model import Model, RegressionModel
     from treebound.model.parameters import FitParameters
@@ -99,10 +100,11 @@ def _ordered_column(raw: RawTable, name: str) -> Column:
 
 @command(
     "treebound check data.csv --target label",
+    'treebound check "duckdb:///file.db?table=visits" --target state',
     'treebound check export.csv --target y --sep ";" --ignore id --json',
 )
 def check(
-    data: Data,
+    data: TableAnywhere,
     /,
     *,
     target: str | None = None,
@@ -111,9 +113,10 @@ def check(
 ) -> None:
     """Show what the columns of a table look like, and what is suspicious.
 
-    Looks for columns that number the rows, identifiers that repeat, dates, numbers and missing
-    values written as text, free text, units, categories that may be the same, codes, columns of
-    one value, repeated rows, rows without a label, columns that alone determine the target, and
+    The table is a file, a DuckDB table, or '-' for standard input, and must fit in memory. Looks
+    for columns that number the rows, identifiers that repeat, dates, numbers and missing values
+    written as text, free text, units, categories that may be the same, codes, columns of one
+    value, repeated rows, rows without a label, columns that alone determine the target, and
     targets of very many, very small or very unequal classes; each with a remedy.
 
     Parameters
@@ -130,11 +133,10 @@ def check(
         file_findings,
         unlabelled_finding,
     )
-    from treebound.data.files import read_raw
     from treebound.data.sample import LabelledRows
 
     schema = options.checked_schema(target)
-    whole = read_raw(file_names([data]), schema).with_rows()
+    whole = _table_to_check(data, schema, options)
     _check_columns(whole)
     table = _with_order(whole.labelled(), options)
     if not len(table):
@@ -179,6 +181,20 @@ def check(
         print_result(finding.in_lines(remedy(finding, table.from_text)))
 
 
+def _table_to_check(data: Path, schema: Schema, options: TableOptions) -> RawTable:
+    """Read a file or a table of a database whole."""
+    from treebound.data.files import read_raw
+
+    if not is_database(data):
+        return read_raw([str(data)], schema).with_rows()
+    refuse_file_options(options)
+    with relation_of(data) as relation:
+        if schema.target is not None and schema.target not in relation.columns:
+            raise no_target(relation.columns)
+        rows = relation.to_arrow_table()
+    return replace(read_raw(rows, schema), name=str(table_name(data))).with_rows()
+
+
 def remedy(finding: Finding, from_text: bool = True) -> str:
     """Return the remedy for a finding, with its option; some need a table of text."""
     name = finding.column or ""
@@ -193,6 +209,7 @@ def remedy(finding: Finding, from_text: bool = True) -> str:
         )
     words = words.replace(": X[y.notna()], y[y.notna()]", " with --drop-unlabelled")
     words = words.replace("class_weight='balanced'", "--class-weight balanced")
+    words = words.replace("use BoundTreeRegressor", "use --task regress")
     words = words.replace("make it nominal", f"use --nominal {quoted}")
     words = words.replace("name it in 'categorical_features'", f"use --nominal {quoted}")
     if words.startswith("leave it out"):
@@ -273,7 +290,7 @@ class Training:
                 name = quoted(schema.target)
                 relation = relation.project(f"* REPLACE (CAST({name} AS VARCHAR) AS {name})")
             out = {schema.target, weights.weight_column, *schema.ignored}
-            columns = [name for name in relation.columns if name not in out]
+            columns = self._usable(relation, [n for n in relation.columns if n not in out])
             target, weight = str(schema.target), weights.weight_column
             if not numbers.is_number_relation(relation, schema, options.task):
                 self._check_classes()
@@ -281,6 +298,17 @@ class Training:
             assert self.for_numbers is not None
             for_numbers = self.for_numbers()
             return numbers.fit_number_table(for_numbers, relation, target, weight, columns)
+
+    def _usable(self, relation: Any, names: list[str]) -> list[str]:
+        """The columns of a relation that a tree can split on, and those that --nominal names."""
+        from treebound.engines.sql import usable_columns
+
+        usable = {*usable_columns(relation, names), *self.options.nominal_columns(self.target)}
+        if not self.quiet:
+            for name in names:
+                if name not in usable:
+                    print_message(unusable(name))
+        return [name for name in names if name in usable]
 
     def _in_batches(self, parameters: FitParameters) -> Model | RegressionModel:
         from treebound.cli import numbers
@@ -298,6 +326,8 @@ class Training:
             number_source = numbers.NumberSource(paths, schema)
             if target is None:
                 raise no_target(number_source.columns)
+            for name in () if self.quiet else number_source.unusable:
+                print_message(unusable(name))
             if self.options.task != "regress":
                 source = numbers.LabelSource(paths, schema, self._check_classes)
                 with suppress(numbers.NumericLabels):
@@ -408,10 +438,15 @@ class Training:
         named = self.options.checked_schema(self.target).ignored
         for column in table.schema.ignored:
             if column not in named:
-                print_message(
-                    f"Warning: Column {column!r} is not used: a tree cannot split on its type "
-                    "(a date, a list, a map). Hint: make columns of the parts that matter."
-                )
+                print_message(unusable(column))
+
+
+def unusable(column: str) -> str:
+    """The warning of a column that no tree can split on."""
+    return (
+        f"Warning: Column {column!r} is not used: a tree cannot split on its type (a date, a list, "
+        "a map). Hint: make columns of the parts that matter."
+    )
 
 
 def too_large(paths: Sequence[Path]) -> bool:

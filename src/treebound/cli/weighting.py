@@ -13,7 +13,6 @@ from treebound._utils.validation import Number, invalid
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from treebound.certificate.mean_cost import MeanCost
     from treebound.data.frames import Table
     from treebound.data.raw import RawColumn
     from treebound.model import Model
@@ -93,18 +92,18 @@ class WeightOptions:
         return (
             table.select([label for label in names if label not in (weight, groups)]),
             None if weight is None else table.column(names.index(weight)).floats(),
-            None if groups is None else _group_codes(table.column(names.index(groups)), groups),
+            None if groups is None else group_codes(table.column(names.index(groups)), groups),
         )
 
     def cost_bound(self, model: Model) -> Iterator[str]:
         """Yield the bound on the mean cost, if errors differ in cost and there are rows for it."""
-        if self.costs and (model.evidence.proof is not None or model.held_out_counts() is not None):
+        if self.costs and model.has_cost_rows:
             from treebound.model.guarantees import certify_cost
 
             yield str(certify_cost(model, costs=by_class(self.costs, model.classes.tolist())))
 
 
-def _group_codes(column: RawColumn, name: str) -> NDArray[Any]:
+def group_codes(column: RawColumn, name: str) -> NDArray[Any]:
     """The groups of a column, as codes or numbers; each row must have one."""
     values, missing = column.values, column.missing
     if missing is None:
@@ -115,20 +114,6 @@ def _group_codes(column: RawColumn, name: str) -> NDArray[Any]:
             "give each row a group."
         )
     return values
-
-
-def certified_cost(model: Model, confusion: NDArray[Any], delta: float | None) -> MeanCost | None:
-    """Return the bound on the mean cost from test rows; None if there are no costs."""
-    import numpy as np
-
-    from treebound.certificate.mean_cost import certify_mean_cost
-
-    matrix = model.costs
-    if matrix is None:
-        return None
-    values = np.repeat(matrix.ravel(), confusion.ravel())
-    level = model.evidence.delta if delta is None else delta
-    return certify_mean_cost(values, float(matrix.max()), level)
 
 
 def cost_figures(model: Model, confusion: NDArray[Any]) -> dict[str, Any]:

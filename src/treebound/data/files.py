@@ -234,6 +234,12 @@ class Source(Batches):
         """The names of the columns to learn from, and of the target."""
         return [*self.columns, str(self.declared.target)]
 
+    @property
+    def unusable(self) -> list[str]:
+        """The columns that no tree can split on, such as dates."""
+        ignored = self._schema(self._first_chunk()).ignored
+        return [name for name in ignored if name not in self.declared.ignored]
+
     def read(self, columns: list[str] | None = None) -> Generator[RawTable]:
         """Some of the rows each; a ValueError if there are none."""
         count = 0

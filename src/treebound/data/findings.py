@@ -225,7 +225,10 @@ def _likely_leaks(sample: Sample) -> list[int]:
 def _classes(target: str, counts: NDArray[np.intp], labels: list[Any]) -> Iterator[Finding]:
     rows, n = int(counts.sum()), len(counts)
     if n > min(_MANY_CLASSES, rows // 10):
-        remedy = "if it is a number or a name, predict something else; else join classes"
+        remedy = (
+            "if it is a number, use BoundTreeRegressor; if it is a name, predict something else; "
+            "else join classes"
+        )
         yield Finding(target, f"has {n:,} classes for {rows:,} rows", remedy)
         return
     few = int((counts < _FEW_OF_A_CLASS).sum())

@@ -23,6 +23,7 @@ from treebound.growing import GrowOptions, grow
 from treebound.model import Model
 from treebound.pruning.costs import Costs, probable_labels
 from treebound.show.report_data import report_data
+from treebound.show.report_words import mean_cost
 from treebound.show.words import counted
 from treebound.tree import Tree
 from treebound.tree.impurity import impurity
@@ -201,16 +202,22 @@ class ClassKind(TargetKind[Model, Tree, Sample]):
     # -- what is shown ---------------------------------------------------------------------
 
     def figures(self, model: Model, test: Sample | None) -> Figures:
-        """Return leaves, errors, cost and certified error."""
-        tree, costs = model.tree, self._costs
-        wrong = cost = None
+        """Return leaves, errors, mean cost and certified error."""
+        tree, cost = model.tree, mean_cost(model)
+        wrong = weighted = None
         if test is not None:
             wrong = float((tree.label[model.apply(test.X)] != test.y).mean())
-        if costs is not None:
-            worst = float(tree.counts[0] @ costs.worst)
-            cost = float(costs.losses(tree)[tree.leaves].sum()) / worst if worst else 0.0
-        certified = None if model.certificate is None else model.certificate.risk
-        return Figures(tree.n_leaves, tree.errors / float(tree.weight[0]), wrong, cost, certified)
+        if cost is None and self._costs is not None:
+            worst = float(tree.counts[0] @ self._costs.worst)
+            weighted = float(self._costs.losses(tree)[tree.leaves].sum()) / worst if worst else 0.0
+        return Figures(
+            tree.n_leaves,
+            tree.errors / float(tree.weight[0]),
+            wrong,
+            None if cost is None else cost.cost,
+            weighted,
+            None if model.certificate is None else model.certificate.risk,
+        )
 
     def certifier(self, rows: EditedRows[Sample]) -> Certifier:
         """Return what makes models of edited trees."""

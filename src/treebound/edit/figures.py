@@ -1,4 +1,4 @@
-"""Figures of a tree while it is edited: leaves, errors, cost, certificate."""
+"""Figures of a tree while it is edited: leaves, errors, mean cost, certificate."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ class Figures:
         on the training rows.
     test_error : float or None
         The same for the test rows; None without test rows.
-    cost : float or None
-        Cost of the errors on the training rows, as a share of the cost of the worst predictions;
-        None without costs or class weights.
+    mean_cost : float or None
+        Mean cost of the predictions for the training rows; None if ``fit`` had no costs.
+    weighted_error : float or None
+        Share of the training rows, by their class weights, that is misclassified; None without
+        class weights, or with costs.
     certificate : float or None
         The certified error, or share of predictions of numbers that are off by more than the
         tolerance; None if there is none, or not before the edits end.
@@ -37,7 +39,8 @@ class Figures:
     leaves: int
     training_error: float
     test_error: float | None
-    cost: float | None
+    mean_cost: float | None
+    weighted_error: float | None
     certificate: float | None
     measure: Literal["error", "RMSE"] = "error"
 
@@ -58,7 +61,8 @@ class Figures:
         figures = (
             (f"training {self.measure}", before.training_error, self.training_error, error),
             (f"test {self.measure}", before.test_error, self.test_error, error),
-            ("cost", before.cost, self.cost, _percent),
+            ("mean cost", before.mean_cost, self.mean_cost, _cost),
+            ("weighted error", before.weighted_error, self.weighted_error, _percent),
             ("certificate", before.certificate, self.certificate, _percent),
         )
         return [
@@ -88,6 +92,10 @@ class Figures:
 
 def _percent(share: float | None) -> str:
     return "none" if share is None else f"{100 * share:.1f} %"
+
+
+def _cost(cost: float | None) -> str:
+    return "none" if cost is None else f"{cost:.4g}"
 
 
 def _rmse(error: float | None) -> str:

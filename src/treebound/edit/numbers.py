@@ -229,7 +229,7 @@ class NumberKind(TargetKind[RegressionModel, RegressionTree, NumberSample]):
             error = float(np.sqrt(((test.y - model.tree.predict(test.X)) ** 2).mean()))
         certified = None if model.certificate is None else model.certificate.share
         tree = model.tree
-        return Figures(tree.n_leaves, training_rmse(tree), error, None, certified, "RMSE")
+        return Figures(tree.n_leaves, training_rmse(tree), error, None, None, certified, "RMSE")
 
     def certifier(self, rows: EditedRows[NumberSample]) -> NumberCertifier:
         """Return what makes models of edited trees."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
@@ -39,7 +38,7 @@ class AbstainingClassifier(ModelMethods):
         assert model.abstention is not None
         self.model_, self.abstention_ = model, model.abstention
         self.label_ = model.abstention.label
-        self._predicting = replace(model, tree=model.abstention.tree, abstention=None)
+        self._predicting = model.always_predicting
 
     @classmethod
     def _of_model(cls, model: Model) -> Self:

@@ -27,6 +27,7 @@ from treebound.pruning.bound import is_large
 from treebound.pruning.costs import Costs
 from treebound.pruning.scores import objective_of
 from treebound.pruning.searched import BestOfGraph
+from treebound.show.report_words import mean_cost
 from treebound.tree.model import Tree
 
 # Folds that estimate the difference that a column makes.
@@ -67,15 +68,16 @@ class Difference:
 class Alternatives(Sequence[Model]):
     """Trees to choose from; made by :meth:`treebound.BoundTreeClassifier.alternatives`.
 
-    A sequence of :class:`~treebound.model.Model`, the one with the lowest score first. The
-    certificates hold for all of them at once, however one of them is chosen.
+    A sequence of :class:`~treebound.model.Model`, the fitted tree first, then the others by their
+    score. The certificates hold for all of them at once, however one of them is chosen.
 
     Attributes
     ----------
     models : tuple of Model
         The models.
     disagreement : tuple of float
-        Share of the training rows for which each model and the first one predict other classes.
+        Share of the training rows for which each model and the fitted one, which is the first,
+        predict other classes.
     effect : Difference or None
         The estimated effect of the column that ``without=`` names.
     """
@@ -104,32 +106,38 @@ class Alternatives(Sequence[Model]):
         -------
         list of dict
             For each tree: columns (the names of those that it splits on), leaves, training_error,
-            certified_error (None without a certificate) and disagreement with the first tree, as
-            shares of rows.
+            mean_cost (of the training rows; only with costs), certified_error (None without a
+            certificate) and disagreement with the fitted tree, which is the first, as shares of
+            rows.
         """
         rows = []
         for model, share in zip(self.models, self.disagreement, strict=True):
             tree = model.tree
             used = [tree.columns[at].name for at in sorted(columns_of(tree))]
-            certificate = model.certificate
+            certificate, cost = model.certificate, mean_cost(model)
             rows.append({
                 "columns": used,
                 "leaves": tree.n_leaves,
-                "training_error": float(tree.errors) / float(tree.mass[0]),
+                "training_error": float(tree.errors) / float(tree.weight[0]),
+                **({} if cost is None else {"mean_cost": cost.cost}),
                 "certified_error": None if certificate is None else certificate.risk,
                 "disagreement": share,
             })  # fmt: skip
         return rows
 
     def __str__(self) -> str:
-        lines = ["     leaves  training error  certified error  disagreement  columns"]
-        for number, row in enumerate(self.table()):
-            certified = row["certified_error"]
+        rows = self.table()
+        heading = "  mean cost" if "mean_cost" in rows[0] else ""
+        lines = [f"     leaves{heading}  training error  certified error  disagreement  columns"]
+        for number, row in enumerate(rows):
+            certified, columns = row["certified_error"], ", ".join(row["columns"]) or "none"
             bound = "none" if certified is None else f"{np.ceil(1000 * certified) / 10:.1f} %"
+            cost = f"  {row['mean_cost']:9.4g}" if heading else ""
             lines.append(
-                f"[{number}]  {row['leaves']:6d}  {100 * row['training_error']:12.1f} %  "
-                f"{bound:>15}  {100 * row['disagreement']:10.1f} %  {', '.join(row['columns'])}"
+                f"[{number}]  {row['leaves']:6d}{cost}  {100 * row['training_error']:12.1f} %  "
+                f"{bound:>15}  {100 * row['disagreement']:10.1f} %  {columns}"
             )
+        lines.append("[0] is the fitted tree, and 'disagreement' that with its predictions.")
         return "\n".join([*lines, *([] if self.effect is None else [str(self.effect)])])
 
     __repr__ = __str__
@@ -177,6 +185,7 @@ def find_alternatives(
         BestOfGraph(graph, costs),
         sample,
         objective,
+        first=model.tree,
         k=k,
         within=within,
         max_leaves=leaf_limit(parameters),

@@ -234,12 +234,19 @@ class BoundTreeClassifier(
 
     @overload
     def abstain(
-        self, X: Any = ..., y: Any = ..., *, max_risk: float, label: Any = ..., delta: Any = ...
+        self,
+        X: Any = ...,
+        y: Any = ...,
+        *,
+        max_risk: float,
+        label: Any = ...,
+        delta: Any = ...,
+        groups: Any = ...,
     ) -> AbstainingClassifier: ...
     @overload
     def abstain(
         self, X: Any = ..., y: Any = ..., *, max_risk: Sequence[float], label: Any = ...,
-        delta: Any = ...,
+        delta: Any = ..., groups: Any = ...,
     ) -> list[AbstainingClassifier]: ...  # fmt: skip
     def abstain(
         self,
@@ -249,6 +256,7 @@ class BoundTreeClassifier(
         max_risk: float | Sequence[float],
         label: Any = None,
         delta: float | None = None,
+        groups: Any = None,
     ) -> AbstainingClassifier | list[AbstainingClassifier]:
         """Return a classifier that abstains where the risk of a prediction has no small bound.
 
@@ -269,6 +277,8 @@ class BoundTreeClassifier(
             ``"abstain"``, or -1 if the classes are numbers.
         delta : float, optional
             Probability that a bound is wrong; by default that of the classifier.
+        groups : array-like of shape (n_rows,), optional
+            The group of each row, of which one is counted; required if ``fit`` had groups.
 
         Returns
         -------
@@ -290,7 +300,9 @@ class BoundTreeClassifier(
 
         many = isinstance(max_risk, Sequence | np.ndarray)
         max_risks: Any = max_risk if many else [max_risk]
-        models = abstain(self._fitted(), list(max_risks), X, y, label=label, delta=delta)
+        models = abstain(
+            self._fitted(), list(max_risks), X, y, label=label, delta=delta, groups=groups
+        )
         classifiers = [AbstainingClassifier(model) for model in models]
         return classifiers if many else classifiers[0]
 
@@ -305,9 +317,9 @@ class BoundTreeClassifier(
         sample_weight: Any = None,
         groups: Any = None,
     ) -> Alternatives:
-        """Find up to k good trees that differ, to choose from.
+        """Find up to k good trees that differ, to choose from: the fitted one and others.
 
-        The trees start with one of the best splits, as with ``search="wide"``. Each of them
+        The others start with one of the best splits, as with ``search="wide"``. Each of them
         predicts other classes than those before it for at least 5 % of the rows, or avoids a column
         that the ones with closer predictions use; a near copy of that column is no difference. Of
         all trees that differ from those before it, each has the lowest score.
@@ -317,7 +329,7 @@ class BoundTreeClassifier(
         X, y : table and array-like
             The rows of ``fit``.
         k : int
-            Maximum number of trees.
+            Maximum number of trees, with the fitted one.
         within : float
             How much larger the score of a tree may be than the lowest one, in nats per row.
         without : str, optional

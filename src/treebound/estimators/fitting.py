@@ -123,7 +123,12 @@ def fit_rows(
         record = RowRecord.of(sample, named)
         warn_of_findings(sample, record.sketches["training"], stacklevel=5)
         model = fit_sample(parameters, sample, draw=draw, rows=record, watch=watch)
-    return replace(model, reading=replace(model.reading, named=named))
+    groups = 0 if rows.groups is None else rows.n_units
+    return replace(
+        model,
+        reading=replace(model.reading, named=named),
+        provenance=replace(model.provenance, groups=groups),
+    )
 
 
 def _fit_calibrated(

@@ -123,6 +123,7 @@ class ModelMethods(FittedTree[Model]):
         kind: CertificateKind | None = None,
         landscape: Landscape | None = None,
         delta: float | None = None,
+        groups: Any = None,
     ) -> Certificate:
         """Bound the risk of the tree on new examples.
 
@@ -136,6 +137,8 @@ class ModelMethods(FittedTree[Model]):
             The features to split on, for a certificate from training rows.
         delta : float, optional
             Probability that the bound fails; by default that of the classifier.
+        groups : array-like of shape (n_rows,), optional
+            The group of each row, of which one is counted; required if ``fit`` had groups.
 
         See Also
         --------
@@ -144,10 +147,16 @@ class ModelMethods(FittedTree[Model]):
         from treebound.estimators.verbs import certify
 
         self._fitted()
-        return certify(self, X, y, kind=kind, landscape=landscape, delta=delta)
+        return certify(self, X, y, kind=kind, landscape=landscape, delta=delta, groups=groups)
 
     def certify_cost(
-        self, X: Any = None, y: Any = None, *, costs: Any, delta: float | None = None
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        costs: Any = None,
+        delta: float | None = None,
+        groups: Any = None,
     ) -> MeanCost:
         """Bound the mean cost of a new example, if errors differ in cost.
 
@@ -155,11 +164,14 @@ class ModelMethods(FittedTree[Model]):
         ----------
         X, y : table and labels, optional
             Rows that were not used for fitting; by default those that ``fit`` held out.
-        costs : array-like or mapping
+        costs : array-like or mapping, optional
             A matrix with a row for the true class and a column for the predicted one, or the cost
-            of an error on each class (1 for classes that a mapping leaves out).
+            of an error on each class (1 for classes that a mapping leaves out); by default those of
+            ``fit``.
         delta : float, optional
             Probability that the bound fails; by default that of the classifier.
+        groups : array-like of shape (n_rows,), optional
+            The group of each row, of which one is counted; required if ``fit`` had groups.
 
         Examples
         --------
@@ -171,7 +183,7 @@ class ModelMethods(FittedTree[Model]):
         With probability 95 %, a new example costs at most 0.6017 on average (0.2867 on the 150
         counted here).
         """
-        return certify_cost(self, X, y, costs=costs, delta=delta)
+        return certify_cost(self, X, y, costs=costs, delta=delta, groups=groups)
 
     # -- text, rules, figures, reports -----------------------------------------------------
 

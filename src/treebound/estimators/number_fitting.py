@@ -103,7 +103,12 @@ def fit_number_rows(
         model = _recorded(fit_sample(parameters, sample), sample, named, hashes)
     else:
         model = _calibrated(parameters, rows, sample, kind)
-    return replace(model, reading=replace(model.reading, named=named))
+    groups = 0 if rows.groups is None else rows.n_units
+    return replace(
+        model,
+        reading=replace(model.reading, named=named),
+        provenance=replace(model.provenance, groups=groups),
+    )
 
 
 def _names(sample: NumberSample, named: bool) -> list[str] | None:

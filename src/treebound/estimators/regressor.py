@@ -327,6 +327,7 @@ class BoundTreeRegressor(
         tolerance: float | None = None,
         y_range: tuple[float, float] | None = None,
         delta: float | None = None,
+        groups: Any = None,
     ) -> NumberCertificate:
         """Bound the errors of new predictions by rows that were not used for fitting.
 
@@ -342,11 +343,13 @@ class BoundTreeRegressor(
             absolute error and the RMSE. Predictions are taken to be in this range.
         delta : float, optional
             Probability that a bound is wrong; by default that of the regressor.
+        groups : array-like of shape (n_rows,), optional
+            The group of each row, of which one is counted; required if ``fit`` had groups.
 
         Raises
         ------
         ValueError
-            If the rows were used for fitting.
+            If the rows were used for fitting, or groups are required.
 
         Examples
         --------
@@ -358,7 +361,9 @@ class BoundTreeRegressor(
         >>> print(f"{certificate.share:.3f}", certificate.exceeded, certificate.m)
         0.166 16 142
         """
-        return self._fitted().certify(X, y, tolerance=tolerance, y_range=y_range, delta=delta)
+        return self._fitted().certify(
+            X, y, tolerance=tolerance, y_range=y_range, delta=delta, groups=groups
+        )
 
     def summary(self) -> str:
         """Describe the tree, its estimated errors and those of other sizes in a few lines."""

@@ -23,6 +23,7 @@ from treebound.model import Model, RegressionModel
 from treebound.model.base import BaseModel
 from treebound.model.methods import as_model, as_regression_model, is_regression
 from treebound.model.model import with_smoothing
+from treebound.model.rows import IndependentRows
 from treebound.pruning import Pruner, SquaredErrorPruner, make_pruner
 from treebound.pruning.weight import default_weight
 from treebound.tree.base import BaseTree
@@ -230,6 +231,7 @@ def certify(
     kind: CertificateKind | None = ...,
     landscape: Landscape | None = ...,
     delta: float | None = ...,
+    groups: Any = ...,
 ) -> NumberCertificate: ...
 @overload
 def certify(
@@ -240,6 +242,7 @@ def certify(
     kind: CertificateKind | None = ...,
     landscape: Landscape | None = ...,
     delta: float | None = ...,
+    groups: Any = ...,
 ) -> Certificate: ...
 def certify(
     model: Any,
@@ -249,6 +252,7 @@ def certify(
     kind: CertificateKind | None = None,
     landscape: Landscape | None = None,
     delta: float | None = None,
+    groups: Any = None,
 ) -> Certificate | NumberCertificate:
     """Bound the risk of a tree on new examples.
 
@@ -272,6 +276,10 @@ def certify(
         columns, where undeclared categories count as unbounded.
     delta : float, optional
         Probability that the bound fails; by default that of the model, or 0.05.
+    groups : array-like of shape (n_rows,), optional
+        The group of each row, such as a patient: one row of each group is counted, drawn by number,
+        and the bound is about a row drawn at random from a random group. Required for a model that
+        was fitted with groups.
 
     Raises
     ------
@@ -302,29 +310,34 @@ def certify(
             f"certify needs both 'X' and 'y', or none. Got {present!r} without {absent!r}."
         )
     if is_regression(model):
-        return _certify_numbers(as_regression_model(model, "certify"), X, y, kind, delta)
+        return _certify_numbers(as_regression_model(model, "certify"), X, y, kind, delta, groups)
     if _is_sklearn_tree(model):
         model = SklearnTree(model).certifiable(X)
     elif not isinstance(model, Model | Tree) and "model_" not in vars(model):
-        return _certify_any(model, X, y, kind, delta)
+        return _certify_any(model, X, y, kind, delta, groups)
     certified = as_model(model, "certify")
     if in_database(X):
         from treebound.engines.sql import tested
 
         if kind not in (None, "held-out"):
             raise invalid("kind", "certify", "None or 'held-out' for rows of a database", kind)
+        if groups is not None:
+            raise invalid("groups", "certify", "None for rows that are not in memory", type(groups))
         return certified.certify_tested(tested(certified, X, y), delta=delta)
-    return certified.certify(X, y, kind=kind, landscape=landscape, delta=delta)
+    return certified.certify(X, y, kind=kind, landscape=landscape, delta=delta, groups=groups)
 
 
 def _certify_numbers(
-    model: RegressionModel, X: Any, y: Any, kind: str | None, delta: float | None
+    model: RegressionModel, X: Any, y: Any, kind: str | None, delta: float | None, groups: Any
 ) -> NumberCertificate:
     """Return the certificate of a regression tree, from its calibration rows or from these rows."""
     if kind not in (None, "held-out", "folds"):
         raise invalid("kind", "certify", "None, 'held-out' or 'folds' for a regression tree", kind)
     if X is not None:
-        return model.certify(X, y, delta=delta)
+        return model.certify(X, y, delta=delta, groups=groups)
+    if groups is not None:
+        must = "None without rows that were not used for fitting"
+        raise invalid("groups", "certify", must, groups)
     if delta is not None:
         model = replace(model, evidence=replace(model.evidence, delta=delta))
     if model.certificate is None:
@@ -333,7 +346,9 @@ def _certify_numbers(
     return model.certificate
 
 
-def _certify_any(model: Any, X: Any, y: Any, kind: str | None, delta: float | None) -> Certificate:
+def _certify_any(
+    model: Any, X: Any, y: Any, kind: str | None, delta: float | None, groups: Any
+) -> Certificate:
     """Return the certificate of any classifier, from held-out rows."""
     if not hasattr(model, "predict"):
         as_model(model, "certify")
@@ -346,7 +361,11 @@ def _certify_any(model: Any, X: Any, y: Any, kind: str | None, delta: float | No
         raise invalid("kind", "certify", "'held-out' for a classifier that is no tree", kind)
     predicted, labels = np.asarray(model.predict(X)), np.asarray(y)
     same_length(len(predicted), len(labels))
-    errors = int((predicted != labels).sum())
-    comparison = RowComparison(len(labels), not_compared="the model has no record of its rows")
+    wrong, grouped = predicted != labels, False
+    if groups is not None:
+        drawn = IndependentRows.of(groups, len(wrong))
+        wrong, grouped = wrong[drawn.rows], drawn.grouped
+    comparison = RowComparison(len(wrong), not_compared="the model has no record of its rows")
     level = 0.05 if delta is None else delta
-    return certify_counts(errors, len(labels), level, comparison=comparison)
+    certificate = certify_counts(int(wrong.sum()), len(wrong), level, comparison=comparison)
+    return certificate.about_groups() if grouped else certificate

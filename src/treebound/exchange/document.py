@@ -385,6 +385,7 @@ class ModelDocument(Object):
     row_counts: list[list[Whole]] | None = None
     rows: dict[Role, SketchDocument] | None = None
     draw: DrawDocument | None = None
+    groups: Whole = 0
 
 
 def json_schema() -> dict[str, Any]:

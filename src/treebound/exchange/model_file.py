@@ -160,6 +160,7 @@ def read_provenance(
         row_record=optional(_read_record, document.rows),
         draw=optional(_read_draw, document.draw),
         edits=read_edits(document.edits),
+        groups=document.groups,
     )
 
 
@@ -204,6 +205,7 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         row_counts=optional(_stored_counts, evidence.row_counts, model),
         rows=optional(record_document, record),
         draw=optional(draw_document, provenance.draw),
+        groups=provenance.groups,
     )
 
 

@@ -143,6 +143,7 @@ class RegressionDocument(Object):
     validated: list[tuple[Finite, Finite]] = field(default_factory=list)
     clip: tuple[Finite, Finite] | None = None
     draw: DrawDocument | None = None
+    groups: Whole = 0
     rows: dict[Role, SketchDocument] | None = None
     calibration: NumberCalibrationDocument | None = None
     delta: Annotated[float, Meta(gt=0.0, lt=1.0)] = 0.05

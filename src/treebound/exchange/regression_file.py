@@ -143,6 +143,7 @@ def _document(model: RegressionModel, record: RowRecord | None) -> numbers.Regre
         validated=evidence.validated.tolist(),
         clip=model.clip,
         draw=optional(draw_document, model.provenance.draw),
+        groups=model.provenance.groups,
         rows=optional(record_document, record),
         calibration=optional(
             partial(document_of, numbers.NumberCalibrationDocument), evidence.calibration

@@ -25,7 +25,7 @@ from treebound.certificate.mean_cost import MeanCost, certify_mean_cost
 from treebound.certificate.prior import CertifiedTree
 from treebound.model import Model
 from treebound.model.methods import as_model
-from treebound.model.rows import Tested
+from treebound.model.rows import Tested, check_groups
 from treebound.pruning.costs import cost_matrix
 from treebound.tree.base import rows_at_rest
 
@@ -45,9 +45,10 @@ def _needs_certificate(subject: str) -> WordedError:
     )
 
 
-def _unused_rows(model: Model, X: Any, y: Any, caller: str) -> Tested:
+def _unused_rows(model: Model, X: Any, y: Any, groups: Any, caller: str) -> Tested:
     """Count the rows of each class that end at each node; refuse rows used for fitting."""
-    tested = model.tested(X, y)
+    tested = model.tested(X, y, groups, caller=caller)
+    check_groups(model.provenance.groups, tested.independent)
     tested.comparison.refuse_used(f"{caller} needs rows that were not used before.")
     return tested
 
@@ -56,7 +57,13 @@ def _unused_rows(model: Model, X: Any, y: Any, caller: str) -> Tested:
 
 
 def certify_cost(
-    model: Any, X: Any = None, y: Any = None, *, costs: Any, delta: float | None = None
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    costs: Any = None,
+    delta: float | None = None,
+    groups: Any = None,
 ) -> MeanCost:
     """Bound the mean cost of a new example; see ``BoundTreeClassifier.certify_cost``."""
     model = as_model(model, "certify_cost")
@@ -66,11 +73,17 @@ def certify_cost(
         )
     tree, evidence, log_share = model.tree, model.evidence, 0.0
     level = evidence.delta if delta is None else delta
-    matrix, tested = cost_matrix(tree.classes, costs), model.held_out_counts()
+    matrix = model.costs if costs is None else cost_matrix(tree.classes, costs)
+    if matrix is None:
+        must = (
+            "a matrix, or a mapping of classes to costs, for a tree that was fitted without costs"
+        )
+        raise invalid("costs", "certify_cost", must, costs)
+    tested = model.held_out_counts()
     note, grouped = "", False
     if X is not None:
-        counts, comparison = _unused_rows(model, X, y, "certify_cost")
-        note = comparison.note
+        rows = _unused_rows(model, X, y, groups, "certify_cost")
+        counts, note, grouped = rows.counts, rows.comparison.note, rows.grouped
     elif evidence.proof is not None:  # as for errors: the bounds of all trees hold together
         counts = rows_at_rest(tree, evidence.proof.counts_b)
         log_share = evidence.proof.log_prior
@@ -86,6 +99,16 @@ def certify_cost(
     return replace(bound, note=note, grouped=grouped)
 
 
+def cost_of_tested(model: Model, tested: Tested, *, delta: float | None = None) -> MeanCost | None:
+    """Bound the mean cost by rows that their certificate allows; None without costs."""
+    matrix, level = model.costs, model.evidence.delta if delta is None else delta
+    if matrix is None or model.abstention is not None:
+        return None
+    values = np.repeat(matrix.T[model.tree.label].ravel(), tested.counts.ravel())
+    bound = certify_mean_cost(values, float(matrix.max()), level)
+    return replace(bound, grouped=tested.grouped)
+
+
 # -- abstention ------------------------------------------------------------------------------------
 
 
@@ -97,6 +120,7 @@ def abstain(
     *,
     label: Any = None,
     delta: float | None = None,
+    groups: Any = None,
 ) -> list[Model]:
     """Return for each largest risk the model that predicts only where a bound is that small.
 
@@ -111,7 +135,7 @@ def abstain(
         check("abstain", {"max_risk": max_risk, "delta": level}, CONSTRAINTS)
     return [
         _abstaining(model, replace(abstention, label=new_label))
-        for abstention in _abstentions(model, max_risks, X, y, level)
+        for abstention in _abstentions(model, max_risks, X, y, groups, level)
     ]
 
 
@@ -124,7 +148,7 @@ def _abstaining(model: Model, abstention: Abstention) -> Model:
 
 
 def _abstentions(
-    model: Model, max_risks: Sequence[float], X: Any, y: Any, delta: float
+    model: Model, max_risks: Sequence[float], X: Any, y: Any, groups: Any, delta: float
 ) -> list[Abstention]:
     """Return the leaves that predict: by calibration rows, by other rows, or by the prior."""
     proof, frontier = model.evidence.proof, model.evidence.frontier
@@ -135,8 +159,9 @@ def _abstentions(
         return [abstain_by_prior(trees, max_risk, delta) for max_risk in max_risks]
     shares, note, grouped = 1, "", False
     if X is not None:
-        counts, comparison = _unused_rows(model, X, y, "abstain")
-        m, note = int(counts.sum()), comparison.note
+        rows = _unused_rows(model, X, y, groups, "abstain")
+        counts, note, grouped = rows.counts, rows.comparison.note, rows.grouped
+        m = int(counts.sum())
     else:
         calibration = model.evidence.calibration
         if calibration is None:

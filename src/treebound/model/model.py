@@ -37,7 +37,7 @@ from treebound.model.base import size_or_step
 from treebound.model.evidence import Evidence
 from treebound.model.options import PredictionOptions
 from treebound.model.parameters import fitted_costs
-from treebound.model.rows import LabelledRowReader, Tested, new_missing
+from treebound.model.rows import LabelledRowReader, Tested, check_groups, new_missing
 from treebound.model.summary import summary_lines
 from treebound.pruning import BoundPruner, Pruner, PruningResult
 from treebound.pruning.costs import Costs, cost_matrix, probable_labels
@@ -92,6 +92,12 @@ class Model(LabelledRowReader):
         return importances(self.tree, self.options.criterion)
 
     @property
+    def has_cost_rows(self) -> bool:
+        """True if there are costs, and rows of ``fit`` that bound the mean cost."""
+        rows = self.evidence.proof is not None or self.held_out_counts() is not None
+        return self.costs is not None and self.abstention is None and rows
+
+    @property
     def estimate(self) -> Estimate | None:
         """The estimated error on new rows of the tree that was fitted.
 
@@ -119,6 +125,13 @@ class Model(LabelledRowReader):
         if self.provenance.edits:
             return "the tree was edited"
         return "the tree was given" if self.pruning is None else "the tree was pruned again"
+
+    @property
+    def always_predicting(self) -> Model:
+        """The model itself, or without the abstention of one that abstains."""
+        if self.abstention is None:
+            return self
+        return replace(self, tree=self.abstention.tree, abstention=None)
 
     @property
     def costs(self) -> NDArray[np.float64] | None:
@@ -249,6 +262,7 @@ class Model(LabelledRowReader):
         if sample is not None:
             draw = Draw(0 if draw is None else draw.salt)
             reason = new_missing(result.path.first, sample.columns)
+            reason = str(NONE_OF_GROUPS) if provenance.groups else reason
         return self.with_tree(
             result.tree,
             pruning=result,
@@ -318,14 +332,18 @@ class Model(LabelledRowReader):
         kind: CertificateKind | None = None,
         landscape: Landscape | None = None,
         delta: float | None = None,
+        groups: Any = None,
     ) -> Certificate:
         """Bound the risk of the tree on new examples, see :func:`treebound.certify`."""
+        if groups is not None and (X is None or kind not in (None, "held-out")):
+            must = "None without rows that were not used for fitting"
+            raise invalid("groups", "certify", must, groups)
         if X is None or self.abstention is not None:
             return self._of_fit(kind, landscape, self.evidence.delta if delta is None else delta)
         if kind in (None, "held-out"):
             if landscape is not None:
                 raise invalid("landscape", "certify", "None for held-out rows", landscape)
-            return self.certify_tested(self.tested(X, y), delta=delta)
+            return self.certify_tested(self.tested(X, y, groups), delta=delta)
         if is_stream(X):
             raise invalid("kind", "certify", "None or 'held-out' for rows in batches", kind)
         level = self.evidence.delta if delta is None else delta
@@ -341,6 +359,7 @@ class Model(LabelledRowReader):
 
     def certify_tested(self, tested: Tested, *, delta: float | None = None) -> Certificate:
         """Bound the risk from rows that were counted and not used for fitting."""
+        check_groups(self.provenance.groups, tested.independent)
         tested.comparison.refuse_used(
             "give rows that were not used before; without rows, certify gives the certificate of "
             "fit."
@@ -357,6 +376,7 @@ class Model(LabelledRowReader):
             comparison=tested.comparison,
             constant_error=constant_error,
         )
+        certificate = certificate.about_groups() if tested.grouped else certificate
         return certificate.of_tree(
             self.tree, partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(level))
         )

@@ -16,6 +16,7 @@ from treebound._utils.choices import (
     Unknown,
 )
 from treebound._utils.validation import (
+    OMITTED,
     Folds,
     InWords,
     Number,
@@ -224,6 +225,10 @@ def leaf_limit(parameters: FitParameters) -> int | None:
     return READABLE_LEAVES if limit is None else min(limit, READABLE_LEAVES)
 
 
+# Rules that hold at places of the tree.
+_OF_PLACES = ("monotonic_cst", "forced_splits")
+
+
 def checked_parameters(parameters: FitParameters) -> tuple[Pruner | None, GrowOptions]:
     """Return the pruner and the options of growing; a ValueError names an invalid parameter."""
     owner = type(parameters).__name__
@@ -259,14 +264,14 @@ def _check_rules(parameters: FitParameters, pruner: Pruner | None) -> None:
     if rules and parameters.certificate == "prior":
         name, value = next(iter(rules.items()))
         prior = Setting("certificate", "prior")
-        must = ("None with ", prior, ", which searches trees in its own way")
+        must = (OMITTED, " with ", prior, ", which searches trees in its own way")
         raise invalid(name, "", must, value, ("use another ", Setting("certificate"), "."))
     raises = isinstance(pruner, BasePruner) and pruner.raises_subtrees
-    if raises and not rules.keys().isdisjoint(("monotonic_cst", "forced_splits")):
-        raise ValueError(
-            f"The pruner {pruner!r} puts subtrees in other places, where 'monotonic_cst' and "
-            "'forced_splits' would not hold. Hint: use a pruner that only cuts, such as 'bound'."
-        )
+    if raises and not rules.keys().isdisjoint(_OF_PLACES):
+        name, value = next((name, values[name]) for name in _OF_PLACES if name in rules)
+        only = (OMITTED, f" with the pruner {pruner!r}, which puts subtrees in other places")
+        hint = ("use a pruner that only cuts, such as ", Setting("pruning", "bound"), ".")
+        raise invalid(name, "", only, value, hint)
 
 
 def _why_greedy(parameters: FitParameters, pruner: Pruner | None) -> str:
@@ -331,8 +336,10 @@ def _without_costs(parameters: FitParameters, owner: str) -> Pruner | None:
             return bound.set_params(rule=size, folds=parameters.cv)
         if size is not None:
             must = (
-                "'readable' or None with ",
-                Setting("cv", python="cv=None"),
+                "'readable' or ",
+                OMITTED,
+                " with ",
+                Setting("cv", 0, python="cv=None"),
                 ", as folds choose the size",
             )
             raise invalid("size", owner, must, size)
@@ -344,4 +351,4 @@ def _without_costs(parameters: FitParameters, owner: str) -> Pruner | None:
         return copy(pruner).set_params(rule=size)
     usual = Setting("pruning", "bound")
     hint = ("it chooses the weight of the bound pruner: use ", usual, " with a free weight.")
-    raise invalid("size", owner, "None with this pruner", size, hint)
+    raise invalid("size", owner, (OMITTED, " with this pruner"), size, hint)

@@ -25,9 +25,12 @@ class Provenance:
         The key by which ``fit`` drew rows for calibration, validation or the prior, and which.
     edits : tuple of Edit
         Changes by hand after fitting; as text each is a sentence.
+    groups : int
+        Number of groups of the rows of ``fit``; 0 if each row was independent.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     row_record: RowRecord | None = None
     draw: Draw | None = None
     edits: tuple[Edit, ...] = ()
+    groups: int = 0

@@ -27,6 +27,7 @@ from treebound.model.base import BaseModel
 from treebound.model.number_errors import NumberErrors
 from treebound.model.number_estimate import NumberEstimate, quantile
 from treebound.model.number_evidence import NumberCalibration, NumberEvidence, NumberSizeEstimate
+from treebound.model.rows import IndependentRows, check_groups
 from treebound.pruning.number_choice import NumberChoice
 from treebound.pruning.number_pruner import SquaredErrorPruner, spreads
 from treebound.pruning.path import count
@@ -144,9 +145,8 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
                 hint = "fit with this number of leaves as max_leaves"
             elif self.provenance.edits:
                 hint = "fit with certificate='held-out', and edit before any figure is seen"
-            raise ValueError(
-                f"There are no residuals for an interval: {self.no_estimate}. Hint: {hint}."
-            )
+            why = self.no_estimate if self.step is None else "they are those of the fitted tree"
+            raise ValueError(f"There are no residuals for an interval: {why}. Hint: {hint}.")
         half = quantile(scaled, coverage) * spreads(self.tree)
         return np.column_stack([self.tree.value - half, self.tree.value + half])
 
@@ -232,11 +232,16 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         tolerance: float | None = None,
         y_range: tuple[float, float] | None = None,
         delta: float | None = None,
+        groups: Any = None,
     ) -> NumberCertificate:
         """Bound the errors of new predictions by rows that were not used for fitting."""
         numbers = read_numbers(y)
-        table = read_table(X)
+        table, drawn = read_table(X), None
         same_length(table.shape[0], len(numbers))
+        if groups is not None:
+            drawn = IndependentRows.of(groups, len(numbers))
+            table, numbers = table.rows(drawn.rows), numbers[drawn.rows]
+        check_groups(self.provenance.groups, drawn)
         check_rows(len(numbers))
         record = self.provenance.row_record or RowRecord()
         comparison = record.compare(self.hashes(table, numbers), len(numbers))
@@ -254,7 +259,12 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
             check_in_range(numbers, y_range)
             predictions = np.clip(predictions, *y_range)
         return certify_numbers(
-            np.abs(numbers - predictions), tolerance, level, y_range=y_range, note=comparison.note
+            np.abs(numbers - predictions),
+            tolerance,
+            level,
+            y_range=y_range,
+            grouped=drawn is not None and drawn.grouped,
+            note=comparison.note,
         )
 
     def hashes(self, table: Table, numbers: Floats) -> NDArray[np.uint64] | None:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from treebound._utils.choices import Unknown
 from treebound._utils.validation import (
+    OMITTED,
     Folds,
     Number,
     OneOf,
@@ -213,11 +214,11 @@ def _pruner(parameters: RegressionParameters, owner: str) -> SquaredErrorPruner 
         return SquaredErrorPruner(**{"rule": "accurate", **shared, "price": "cost-complexity"})
     if pruning is None:
         if size is not None:
-            raise invalid("size", owner, "None without pruning", size)
+            raise invalid("size", owner, (OMITTED, " without pruning"), size)
         return None
     if not isinstance(pruning, SquaredErrorPruner):
         must = "'bound', 'cost-complexity', a SquaredErrorPruner or None"
         raise invalid("pruning", owner, must, pruning)
     if size not in (None, "readable"):
-        raise invalid("size", owner, "None with a pruner, which has a rule", size)
+        raise invalid("size", owner, (OMITTED, " with a pruner, which has a rule"), size)
     return pruning

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.validation import Phrase, Setting, WordedError, invalid
 from treebound.certificate.row_record import RowComparison, RowRecord
 from treebound.data import Column, Sample
+from treebound.data.draws import one_of_each
 from treebound.data.frames import read_table
 from treebound.data.raw import check_names
 from treebound.data.row_hashes import row_hashes
-from treebound.data.sample import same_length
-from treebound.data.streams import open_stream, until_settled
+from treebound.data.sample import group_codes, same_length
+from treebound.data.streams import is_stream, open_stream, until_settled
 from treebound.data.targets import read_classes
 from treebound.data.weights import check_rows
 from treebound.model.base import BaseModel
@@ -23,11 +25,55 @@ from treebound.pruning import WeightChoice
 from treebound.tree.model import Tree
 
 
+@dataclass(frozen=True, eq=False)
+class IndependentRows:
+    """One row of each group of a table, drawn by number: rows that are independent.
+
+    Attributes
+    ----------
+    rows : ndarray of bool
+        The rows that were drawn.
+    grouped : bool
+        False if each row is a group of its own.
+    """
+
+    rows: NDArray[np.bool_]
+    grouped: bool
+
+    @classmethod
+    def of(cls, groups: Any, n_rows: int) -> Self:
+        """Draw one row of each group."""
+        codes, drawn = group_codes(groups, n_rows), np.ones(n_rows, dtype=bool)
+        if codes is not None:
+            drawn[:] = False
+            drawn[one_of_each(codes, key=0)] = True
+        return cls(drawn, codes is not None)
+
+
+def check_groups(n_groups: int, independent: IndependentRows | None) -> None:
+    """Raise an error for rows without groups if the model was fitted with groups."""
+    if n_groups and independent is None:
+        raise WordedError(
+            "The model was fitted with groups, whose rows are not independent, and a certificate "
+            "counts one row of each. Hint: ",
+            Phrase("give", "use 'treebound certify' with"),
+            " the group of each row, ",
+            Setting("groups", "COLUMN", python="groups=...", of="certify"),
+            "; if the rows are independent, number them.",
+        )
+
+
 class Tested(NamedTuple):
     """Labelled rows of each class that end at each node, compared with the rows of fit."""
 
     counts: NDArray[np.int64]
     comparison: RowComparison = RowComparison()
+    independent: IndependentRows | None = None  # None if no groups were given
+
+    @property
+    def grouped(self) -> bool:
+        """True if one row of each group was counted."""
+        return self.independent is not None and self.independent.grouped
 
 
 class LabelledRowReader(BaseModel[Tree, WeightChoice]):
@@ -93,10 +139,21 @@ class LabelledRowReader(BaseModel[Tree, WeightChoice]):
         np.add.at(sums, (reached, codes), weights)
         return sums
 
-    def tested(self, X: Any, y: Any) -> Tested:
-        """Count labelled rows at the nodes, and compare them with those of ``fit``."""
+    def tested(self, X: Any, y: Any, groups: Any = None, *, caller: str = "certify") -> Tested:
+        """Count labelled rows at the nodes, and compare them with those of ``fit``.
+
+        Of rows with groups one of each is counted.
+        """
         record = self.provenance.row_record or RowRecord()
-        return until_settled(lambda: self._counted(X, y, record))
+        if groups is None:
+            return until_settled(lambda: self._counted(X, y, record))
+        if is_stream(X):
+            raise invalid("groups", caller, "None for rows that are not in memory", groups)
+        table, labels = read_table(X), self.classes[read_classes(y, self.classes)]
+        same_length(table.shape[0], len(labels))
+        drawn = IndependentRows.of(groups, len(labels))
+        counted = self._counted(table.rows(drawn.rows), labels[drawn.rows], record)
+        return counted._replace(independent=drawn)
 
     def _counted(self, X: Any, y: Any, record: RowRecord | None) -> Tested:
         """Count labelled rows at the nodes, and compare them with a record."""

@@ -28,9 +28,12 @@ def headline(model: Model) -> str:
 
 
 def summary_lines(model: Model) -> list[str]:
-    """The headline, further estimates, the size, and smaller trees if there are many leaves."""
+    """The mean cost if there are costs, the headline, the size, and smaller trees if it is large.
+
+    Errors come second if they differ in cost.
+    """
     tree = model.tree
-    lines = [headline(model), *further_estimates(model)]
+    lines = [*cost_estimate(model), headline(model), *class_estimates(model)]
     leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves:,} leaves"
     grown = "" if model.grown is tree else f" of {model.grown.n_leaves:,} grown"
     lines.append(f"{leaves}{grown}, depth {tree.depth}, {int(tree.rows[0]):,} training rows.")
@@ -111,18 +114,21 @@ def certified_error(certificate: Certificate) -> str:
     return f"at most {bound_percent(certificate.risk)} with {confidence} confidence"
 
 
-def further_estimates(model: Model) -> list[str]:
-    """Estimates that costs and class weights add, a line each."""
+def cost_estimate(model: Model) -> list[str]:
+    """The estimated mean cost in a line; nothing without costs."""
     estimate = model.estimate
-    if estimate is None:
+    if estimate is None or estimate.mean_cost is None or estimate.baseline_cost is None:
         return []
-    lines = []
-    if estimate.mean_cost is not None and estimate.baseline_cost is not None:
-        lines.append(
-            f"Estimated mean cost {estimate.mean_cost:.4g} (baseline "
-            f"{estimate.baseline_cost:.4g}, the cheapest constant prediction)."
-        )
-    if estimate.balanced_accuracy is not None:
-        share = percent(estimate.balanced_accuracy)
-        lines.append(f"Estimated balanced accuracy {share}, the mean recall of the classes.")
-    return lines
+    return [
+        f"Estimated mean cost {estimate.mean_cost:.4g} (baseline {estimate.baseline_cost:.4g}, "
+        "the cheapest constant prediction)."
+    ]
+
+
+def class_estimates(model: Model) -> list[str]:
+    """The estimate that class weights add, in a line; nothing without them."""
+    estimate = model.estimate
+    if estimate is None or estimate.balanced_accuracy is None:
+        return []
+    share = percent(estimate.balanced_accuracy)
+    return [f"Estimated balanced accuracy {share}, the mean recall of the classes."]

@@ -17,7 +17,7 @@ runs on the graph without their splits.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -75,11 +75,12 @@ def differing_trees(
     rows: Sample,
     objective: Objective,
     *,
+    first: Tree | None = None,
     k: int,
     within: float,
     max_leaves: int | None = None,
 ) -> list[ScoredTree]:
-    """Return up to k trees that differ, the one with the lowest score first.
+    """Return up to k trees that differ, in the order of their scores.
 
     Parameters
     ----------
@@ -89,6 +90,8 @@ def differing_trees(
         The training rows.
     objective : Objective
         The score.
+    first : Tree, optional
+        The first tree of the list, whatever its score; by default the one with the lowest score.
     k : int
         Maximum number of trees.
     within : float
@@ -100,7 +103,7 @@ def differing_trees(
     search = _Search(sizes, rows, objective, cap)
     best = _Restricted(sizes, objective, cap).best()
     worst = best.score + within * objective.m
-    chosen = [search.chosen(best)]
+    chosen = [search.chosen(best if first is None else replace(best, tree=first))]
     while len(chosen) < k:
         low, following = chosen[-1].scored.score, None  # no score is below the last one
         for part in _PARTS:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from treebound._utils.choices import Unknown
 from treebound._utils.validation import invalid
-from treebound.data import Column
+from treebound.data import Column, Matrix
 from treebound.data.frames import Table, read_row
 from treebound.data.raw import MISSING, UNKNOWN, RawColumn
 from treebound.model import Model, RegressionModel
@@ -239,6 +239,13 @@ class Explanation(ExplainedRow):
         Whether the predicted class is not that of most training examples at the node.
     cheapest : bool
         Whether the tree was fitted with costs and the predicted class has the least there.
+    abstains : bool
+        Whether the tree abstains on the row: ``prediction`` is the label of abstention then, and
+        ``counts`` and ``probabilities`` are empty.
+    max_risk : float or None
+        The bound that predictions of a tree that abstains must have; None for other trees.
+    abstention_label : object
+        The label of abstention; None for other trees.
     """
 
     prediction: Any
@@ -249,6 +256,9 @@ class Explanation(ExplainedRow):
     counterfactual: Counterfactual | None
     overruled: bool
     cheapest: bool
+    abstains: bool = False
+    max_risk: float | None = None
+    abstention_label: Any = None
 
     # -- in words --------------------------------------------------------------------------
 
@@ -261,16 +271,35 @@ class Explanation(ExplainedRow):
         )
 
     def _heading(self) -> str:
+        if self.abstains:
+            return f"{one_line(self.prediction)} (no prediction: the tree abstains on this row)"
         return f"{one_line(self.prediction)} ({self._support(self.prediction)})"
+
+    def _end_of_path(self) -> list[str]:
+        if self.abstains and not self.path and not self.stopped:
+            return ["The tree has no splits: it abstains on every row."]
+        return super()._end_of_path()
 
     def _lines(self) -> list[str]:
         lines = self._end_of_path()
-        if self.overruled:
+        if self.abstains and self.max_risk is not None:
+            lines.append(
+                "It abstains where no bound shows that at most "
+                f"{100 * self.max_risk:.6g} % of its predictions are wrong: a person decides."
+            )
+        elif self.overruled:
             lines.append(_CHEAPEST if self.cheapest else _OVERRULED)
         if self.next_best is not None:
             lines.append(f"Next best: {one_line(self.next_best)} ({self._support(self.next_best)})")
-        if self.counterfactual is not None:
-            lines.append(f"It would be {self.counterfactual}")
+        other = self.counterfactual
+        if (
+            other is not None
+            and self.max_risk is not None
+            and other.prediction == self.abstention_label
+        ):
+            lines.append(f"It would abstain with {' and '.join(map(str, other.changes))}")
+        elif other is not None:
+            lines.append(f"It would be {other}")
         elif self.path:
             lines.append("No change of known values changes the prediction.")
         return lines
@@ -280,7 +309,8 @@ class Explanation(ExplainedRow):
         return {
             "target": self.target,
             "prediction": self.prediction,
-            "probability": self.probabilities[self.prediction],
+            "probability": None if self.abstains else self.probabilities[self.prediction],
+            **({} if self.max_risk is None else {"abstains": self.abstains}),
             "node": self.node,
             "rows": self.rows,
             "counts": [[label, weight] for label, weight in self.counts.items()],
@@ -345,25 +375,35 @@ def explain(source: Any, row: Any, *, reach: tuple[float, float] | None = None) 
     if reach is not None:
         must = "None for a tree of classes, whose smallest change gives another class"
         raise invalid("reach", "explain", must, reach)
-    tree, read = model.tree, ReadRow.of(model, row)
-    node = read.node
-    chances = model.node_probabilities[node]
+    shown, abstention, read = model.tree, model.abstention, ReadRow.of(model, row)
+    predicting = model.always_predicting
+    tree = predicting.tree
+
+    def label_of(end: int) -> Any:
+        return plain(shown.classes[shown.label[end]])
+
+    node = int(tree.apply(read.matrix)[0])
+    chances, prediction = predicting.node_probabilities[node], label_of(read.node)
+    abstains = abstention is not None and prediction == plain(abstention.label)
     labels = [plain(label) for label in tree.classes.tolist()]
     label = int(tree.label[node])
-    rest = [k for k in range(tree.n_classes) if k != label]
-    costs = None if model.costs is None else tree.counts[node] @ model.costs
+    rest = [] if abstains else [k for k in range(tree.n_classes) if k != label]
+    costs = None if predicting.costs is None else tree.counts[node] @ predicting.costs
     return Explanation(
         **read.explained(),
-        prediction=labels[label],
-        counts=dict(zip(labels, tree.counts[node].tolist(), strict=True)),
-        probabilities=dict(zip(labels, chances.tolist(), strict=True)),
+        prediction=prediction,
+        counts={} if abstains else dict(zip(labels, tree.counts[node].tolist(), strict=True)),
+        probabilities={} if abstains else dict(zip(labels, chances.tolist(), strict=True)),
         class_weights=tree.factors is not None,
         next_best=labels[max(rest, key=lambda k: (chances[k], -k))] if rest else None,
         counterfactual=read.nearest(
-            tree.label != label, lambda end: plain(tree.classes[tree.label[end]]), Counterfactual
+            shown.label != shown.label[read.node], label_of, Counterfactual
         ),
         overruled=bool(tree.masses[node, label] < (1.0 - 1e-9) * tree.masses[node].max()),
         cheapest=costs is not None and bool(costs[label] <= costs.min()),
+        abstains=abstains,
+        max_risk=None if abstention is None else abstention.max_risk,
+        abstention_label=None if abstention is None else plain(abstention.label),
     )
 
 
@@ -375,6 +415,7 @@ class ReadRow(NamedTuple):
     cells: list[Cell]
     values: list[Any]  # in the user's form
     node: int
+    matrix: Matrix
 
     @classmethod
     def of(cls, model: Model | RegressionModel, row: Any) -> ReadRow:
@@ -386,7 +427,8 @@ class ReadRow(NamedTuple):
         matrix = model.read(table)
         cells = [column[0].item() for column in matrix.values]
         values = [_value(table.column(at), column) for at, column in enumerate(tree.columns)]
-        return cls(model, _grids(tree, table, row), cells, values, int(tree.apply(matrix)[0]))
+        node = int(tree.apply(matrix)[0])
+        return cls(model, _grids(tree, table, row), cells, values, node, matrix)
 
     @property
     def by_name(self) -> dict[str, Any]:

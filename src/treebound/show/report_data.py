@@ -18,6 +18,7 @@ from treebound.certificate.certificate import bound_percent
 from treebound.data import Column, Matrix, Sample
 from treebound.data.raw import MISSING
 from treebound.model import Model, RegressionModel
+from treebound.model.guarantees import SEPARATELY, certify_cost
 from treebound.model.summary import percent
 from treebound.pruning import PruningPath
 from treebound.pruning.estimate import Estimate
@@ -29,6 +30,7 @@ from treebound.show.report_words import (
     headline,
     mean_cost,
     plain_lines,
+    rows_of_fit,
     settings,
     tiles,
     without_hint,
@@ -84,7 +86,8 @@ def report_data(
     extra = [_alternative(one, store, test) for one in more_models]
     start = start_of(root, steps, chosen)
     if steps[start]["root"] == root and certificate is not None:
-        steps[start]["certified"] = store.certified(certificate)
+        cost = store.numbers_of(_cost_bound(model))
+        steps[start]["certified"] = [*cost, *store.certified(certificate)]
         steps[start]["certificate"] = float(certificate.risk)
         steps[start].update(store.head(model), estimated=_estimated_error(model))
     limit = None if path is None else path.limit
@@ -118,6 +121,7 @@ def report_data(
         "factors": None if tree.factors is None else tree.factors.tolist(),
         "choice": _choice(model, steps),
         "criterion": model.options.criterion,
+        "fit_rows": rows_of_fit(model),
         "settings": settings(model),
         "rules": rules_in_words(model.options, tree),
         "edits": [one_line(edit) for edit in model.provenance.edits],
@@ -176,6 +180,11 @@ def _step(
         "test": None if ends is None else _cells(confusion(pruned.tree, ends)),
         "quality": None if ends is None or not ends.any() else _quality(pruned, ends),
     }
+
+
+def _cost_bound(model: Model) -> list[str]:
+    """The bound on the mean cost, as lines; none without costs or rows that bound it."""
+    return [str(certify_cost(model)), SEPARATELY] if model.has_cost_rows else []
 
 
 def _estimated_error(model: Model) -> float | None:

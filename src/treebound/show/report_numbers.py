@@ -19,8 +19,8 @@ from treebound.show.report_data import (
     picked_steps,
     start_of,
 )
-from treebound.show.report_words import Tile, without_hint
-from treebound.show.words import count, rounded
+from treebound.show.report_words import Tile, rows_of_fit, settings, without_hint
+from treebound.show.words import count, rounded, rules_in_words
 from treebound.tree.recoding import listed_columns
 from treebound.tree.regression import RegressionTree
 from treebound.tree.split import one_line
@@ -140,8 +140,9 @@ def number_report_data(
         "factors": None,
         "choice": None,
         "criterion": "squared error",
-        "settings": [],
-        "rules": [],
+        "fit_rows": rows_of_fit(model),
+        "settings": settings(model),
+        "rules": rules_in_words(model.options, tree),
         "edits": [one_line(edit) for edit in model.provenance.edits],
         "made_by": f"treebound {__version__}",
     }

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treebound.certificate.certificate import Certificate, bound_percent
-from treebound.model import Model, summary
-from treebound.model.parameters import FitParameters, parameter_values
+from treebound.certificate.held_out import HeldOut
+from treebound.model import Model, RegressionModel, summary
+from treebound.model.parameters import FitParameters
+from treebound.model.regression_parameters import RegressionParameters
 from treebound.model.summary import percent
 from treebound.pruning import WeightChoice
 from treebound.show.words import count, counted, number
@@ -42,6 +44,12 @@ _NAMES = {
     "size": "Rule for the size",
     "smoothing": "Probabilities",
     "thresholds": "Thresholds",
+}
+_NUMBER_NAMES = _NAMES | {
+    "clip": "Quantiles between which numbers are learned",
+    "smoothing": "Shrinkage of the predictions",
+    "tolerance": "Largest error that does not count",
+    "y_range": "Range of the target",
 }
 _MARKS = str.maketrans("", "", "'\"{}")
 _RULES = {
@@ -135,7 +143,9 @@ def _certified(model: Model) -> Tile:
 
 def headline(model: Model) -> str:
     """The sentence that the report begins with."""
-    return without_hint(str(model.abstention or summary.headline(model)))
+    if model.abstention is not None:
+        return without_hint(str(model.abstention))
+    return " ".join([*summary.cost_estimate(model), without_hint(summary.headline(model))])
 
 
 def plain_lines(certificate: Certificate) -> list[str]:
@@ -171,14 +181,63 @@ def choice_in_words(choice: WeightChoice) -> str:
     return f"It is {_RULES[choice.rule].format(loss=f'{choice.reason} {choice.unit}')}."
 
 
+# -- the fit ---------------------------------------------------------------------------------------
+
+
+def rows_of_fit(model: Model | RegressionModel) -> list[tuple[str, str]]:
+    """The number of training, validation and calibration rows, and of groups."""
+    calibration, groups = _calibration_rows(model), model.provenance.groups
+    facts = [
+        ("Training rows", count(int(model.tree.rows[0]))),
+        ("Validation rows", _validation_rows(model)),
+        ("Calibration rows", calibration),
+    ]
+    return [*facts, ("Groups", count(groups))] if groups else facts
+
+
+def _validation_rows(model: Model | RegressionModel) -> str:
+    """The number of rows that chose the size, or how it was chosen without them."""
+    record, draw, grown = model.provenance.row_record, model.provenance.draw, model.grown
+    sketches = {} if record is None else record.sketches
+    if "validation" in sketches:
+        return count(sketches["validation"].rows)
+    if draw is not None and draw.validation is not None and "training" in sketches:
+        rest = sketches["training"].rows - int(grown.rows[0])
+        return (
+            f"{count(rest)}, which chose the size" if rest > 0 else "a tenth, which chose the size"
+        )
+    if draw is not None and draw.validation is not None:
+        return "a tenth, which chose the size"
+    return "none"
+
+
+def _calibration_rows(model: Model | RegressionModel) -> str:
+    """The number of rows that were held out for the certificate."""
+    calibration, record = model.evidence.calibration, model.provenance.row_record
+    if calibration is None:
+        return "none"
+    used = calibration.m if isinstance(calibration, HeldOut) else len(calibration.y)
+    held_out = used
+    if record is not None and "calibration" in record.sketches:
+        held_out = record.sketches["calibration"].rows
+    words = count(held_out)
+    if calibration.folds > 1:
+        words += f", the best of {calibration.folds} folds"
+    if calibration.grouped:
+        words += f"; {count(used)} of them count, one of each group"
+    return words
+
+
 # -- settings ------------------------------------------------------------------------------------
 
 
-def settings(model: Model) -> list[tuple[str, str]]:
+def settings(model: Model | RegressionModel) -> list[tuple[str, str]]:
     """Name and value of the parameters that differ from their defaults, in words."""
-    usual = parameter_values(FitParameters())
+    of_numbers = isinstance(model, RegressionModel)
+    names = _NUMBER_NAMES if of_numbers else _NAMES
+    usual = vars(RegressionParameters() if of_numbers else FitParameters())
     return [
-        (_NAMES.get(name, name.replace("_", " ").capitalize()), _value(name, value))
+        (names.get(name, name.replace("_", " ").capitalize()), _value(name, value))
         for name, value in sorted(model.provenance.parameters.items())
         if name not in _NOT_SHOWN and repr(value) != repr(usual.get(name))
     ]

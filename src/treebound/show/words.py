@@ -123,20 +123,17 @@ def counted(value: float, noun: str) -> str:
     return f"{count(value)} {noun if value == 1 else many}"
 
 
-def rules_in_words(options: GrowOptions, tree: Tree) -> list[str]:
+def rules_in_words(options: GrowOptions, tree: Tree | RegressionTree) -> list[str]:
     """A sentence for each rule that a tree was grown by."""
-    sentences, order, columns = [], tree.monotone, tree.columns
-    if order is not None:
-        labels = [one_line(label) for label in tree.classes[list(order.order)].tolist()]
-        event = (
-            f"class {labels[-1]}" if len(labels) == 2 else f"high classes ({' < '.join(labels)})"
-        )
-        for sign, word in ((1, "rises"), (-1, "falls")):
-            names = [
-                columns[at].name for at, direction in enumerate(order.signs) if direction == sign
-            ]
-            if names:
-                sentences.append(f"The probability of {event} only {word} with {_named(names)}.")
+    sentences, columns = [], tree.columns
+    if isinstance(tree, RegressionTree):
+        subject, signs = "The prediction", tree.monotone or ()
+    else:
+        subject, signs = _event(tree), () if tree.monotone is None else tree.monotone.signs
+    for sign, word in ((1, "rises"), (-1, "falls")):
+        names = [columns[at].name for at, direction in enumerate(signs) if direction == sign]
+        if names:
+            sentences.append(f"{subject} only {word} with {_named(names)}.")
     first = [one_line(text) for text in options.forced_splits or ()]
     if first:
         sentences.append(f"Splits at the top: {'; '.join(first)}.")
@@ -145,6 +142,16 @@ def rules_in_words(options: GrowOptions, tree: Tree) -> list[str]:
         together = "; ".join(_named([columns[at].name for at in group]) for group in groups)
         sentences.append(f"A path uses columns of one group only: {together}.")
     return sentences
+
+
+def _event(tree: Tree) -> str:
+    """The quantity that only rises or falls with a column, such as the probability of a class."""
+    if tree.monotone is None:
+        return ""
+    labels = [one_line(label) for label in tree.classes[list(tree.monotone.order)].tolist()]
+    if len(labels) == 2:
+        return f"The probability of class {labels[-1]}"
+    return f"The probability of high classes ({' < '.join(labels)})"
 
 
 def _named(names: Sequence[str]) -> str:

@@ -83,7 +83,7 @@ const showTrees = () => {
   const rows = data.alternatives.map((cells, k) => [...cells, button("Use this tree", async () => {
     if (await act({ do: "adopt", node: "", number: k, ...remark() })) at("note").value = "";
   }, { "data-alternative": k })]);
-  at("trees").replaceChildren(scrolling(tableOf(["Columns", "leaves", "training error", "certified error", "disagrees with the first", ""], rows, ["words", "count", "count", "count", "count", ""])));
+  at("trees").replaceChildren(scrolling(tableOf(["Columns", "leaves", "training error", "certified error", "disagrees with the fitted tree", ""], rows, ["words", "count", "count", "count", "count", ""])));
 };
 const showState = () => {
   const tree = figures(data.steps[0].root);

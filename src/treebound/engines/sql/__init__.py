@@ -7,7 +7,7 @@ from treebound.engines.sql.predictions import (
     tested,
     with_predictions,
 )
-from treebound.engines.sql.relation import Relation
+from treebound.engines.sql.relation import Relation, usable_columns
 from treebound.engines.sql.rows import RelationRows
 
 __all__ = [
@@ -17,5 +17,6 @@ __all__ = [
     "accuracy_in_database",
     "errors_in_database",
     "tested",
+    "usable_columns",
     "with_predictions",
 ]

@@ -140,12 +140,21 @@ def in_words(codings: Sequence[Coding]) -> list[Coding]:
     return placed
 
 
+def can_split(dtype: Any) -> bool:
+    """Return True if a tree can split on columns of a type."""
+    return bool(dtype.is_numeric()) or dtype in (nw.String, nw.Boolean, nw.Categorical, nw.Enum)
+
+
+def usable_columns(frame: Any, names: Sequence[str]) -> list[str]:
+    """Return the columns of a relation, of these names, that a tree can split on."""
+    types = nw.from_native(frame).collect_schema()
+    return [name for name in names if can_split(types[name])]
+
+
 def is_number(dtype: Any, name: str) -> bool:
     """Return True for a column of numbers; text, booleans and enums have categories."""
-    if dtype.is_numeric():
-        return True
-    if dtype in (nw.String, nw.Boolean, nw.Categorical, nw.Enum):
-        return False
+    if can_split(dtype):
+        return bool(dtype.is_numeric())
     raise ValueError(
         f"Column {name!r} of the relation has the type {dtype}. A tree takes numbers, text, "
         "booleans and enums. Hint: convert it in the query, or leave it out."

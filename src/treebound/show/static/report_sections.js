@@ -25,7 +25,7 @@ const showHead = () => {
   else facts.push(["Classes", number(data.classes.length)], ["Training errors", `${number(tree.wrong)} (${percent(tree.wrong / (tree.total || 1))})`]);
   if (!data.abstention && !isNumbers()) facts.push(["Baseline", `${percent(1 - share(frequent))} (always '${data.classes[frequent]}')`]);
   if (step.test) { const { total, wrong } = testShare(step); facts.push(["Test errors", `${number(wrong)} of ${number(total)} (${percent(wrong / (total || 1))})`]); }
-  facts.push(...data.facts);
+  facts.push(...data.fit_rows, ...data.facts);
   // these were computed for the fitted tree only
   const fitted = state.step === data.start ? "" : `, the tree of ${many(data.steps[data.start].leaves, "leaf", "leaves")}`;
   facts.push(...data.tree_facts.map(([name, words]) => [name, `${words}${fitted}`]));
@@ -202,8 +202,8 @@ const showAlternatives = () => {
     use.addEventListener("click", () => { goTo(onSlider.length + k); at("h-tree").scrollIntoView({ block: "start" }); });
     return [...cells, use];
   });
-  at("alternatives").replaceChildren(scrolling(tableOf(["Columns", "leaves", "training error", "certified error", "disagrees with the first", ""], rows, ["words", "count", "count", "count", "count", ""])),
-    paragraph("“Disagrees”: the share of the training rows for which the tree and the first one predict different classes. The certified errors hold for all of these trees at once.", "note"));
+  at("alternatives").replaceChildren(scrolling(tableOf(["Columns", "leaves", "training error", "certified error", "disagrees with the fitted tree", ""], rows, ["words", "count", "count", "count", "count", ""])),
+    paragraph("The first tree is the fitted one. “Disagrees”: the share of the training rows for which a tree and the fitted one predict different classes. The certified errors hold for all of these trees at once.", "note"));
 };
 
 // A line chart over leaves on a logarithmic axis.

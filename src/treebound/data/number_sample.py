@@ -17,7 +17,7 @@ from treebound.data.frames import Table
 from treebound.data.matrix import Matrix
 from treebound.data.numeric_target import NumericTarget
 from treebound.data.row_hashes import row_hashes
-from treebound.data.sample import EncodedRows, Sample, WeightedTargets
+from treebound.data.sample import EncodedRows, Sample, WeightedTargets, joined_rows
 from treebound.data.summaries import TableSummary, TargetSummary
 from treebound.data.weights import is_whole
 
@@ -111,13 +111,7 @@ class NumberSample(EncodedRows, WeightedNumbers):
     def joined(samples: Sequence[NumberSample]) -> NumberSample:
         """Return the rows of samples with the same columns, one after the other."""
         samples = [sample for sample in samples if sample.n_rows] or samples[:1]
-        if len(samples) == 1:
-            return samples[0]
-        weight = None
-        if any(sample.weight is not None for sample in samples):
-            weight = np.concatenate([sample.weights for sample in samples])
-        X = Matrix.stacked([sample.X for sample in samples])
-        return NumberSample(X, np.concatenate([sample.y for sample in samples]), weight)
+        return samples[0] if len(samples) == 1 else NumberSample(*joined_rows(samples))
 
     def nodes_of(self, tree: Any) -> NDArray[np.int32]:
         nodes: NDArray[np.int32] = tree.apply(self.X)

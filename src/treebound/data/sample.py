@@ -89,6 +89,17 @@ class EncodedRows(WeightedTargets):
         return self if matrix is self.X else replace(self, X=matrix)
 
 
+def joined_rows(
+    samples: Sequence[EncodedRows],
+) -> tuple[Matrix, NDArray[Any], NDArray[np.float64] | None]:
+    """Return the columns, targets and weights of samples, one after the other."""
+    weight = None
+    if any(sample.weight is not None for sample in samples):
+        weight = np.concatenate([sample.weights for sample in samples])
+    X = Matrix.stacked([sample.X for sample in samples])
+    return X, np.concatenate([sample.y for sample in samples]), weight
+
+
 @dataclass(frozen=True, eq=False)
 class Sample(EncodedRows):
     """Encoded and checked rows with their classes and weights; immutable.
@@ -186,12 +197,7 @@ class Sample(EncodedRows):
         samples = [sample for sample in samples if sample.n_rows] or samples[:1]
         if len(samples) == 1:
             return samples[0]
-        weight = None
-        if any(sample.weight is not None for sample in samples):
-            weight = np.concatenate([sample.weights for sample in samples])
-        X = Matrix.stacked([sample.X for sample in samples])
-        y = np.concatenate([sample.y for sample in samples])
-        return Sample(X, y, weight, samples[0].classes, samples[0].factors)
+        return Sample(*joined_rows(samples), samples[0].classes, samples[0].factors)
 
     @classmethod
     def learn(

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.progress import Report, growth_report
 from treebound.data import Column, Sample
-from treebound.data.columns import KINDS
 from treebound.data.weights import WeightTotal, is_whole, sample_sums
 from treebound.growing._wide import search_arrays
+from treebound.growing.kernel_types import column_facts
 from treebound.growing.options import GrowOptions
 from treebound.growing.rules import kernel_rules, monotone_of
 from treebound.tree.model import Tree
@@ -180,9 +180,7 @@ def search(
             np.ascontiguousarray(sample.y, dtype=np.int32),
             total.integers(masses, sample.n_rows),
             sample.n_classes,
-            [KINDS.index(column.kind) for column in columns],
-            [len(column.categories or ()) for column in columns],
-            [column.missing for column in columns],
+            *column_facts(columns),
             options=options.for_kernels(kernel_rules(options, columns, monotone)),
             widths=list(widths),
             n_threads=effective_jobs(options.n_jobs),

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound.data.columns import KINDS, Column
 from treebound.tree.split import SplitTest
 
 # The number that the kernels have for squared errors.
 SQUARED = 3
+
+# Of each column the kind, the number of categories, and True if values may be missing.
+ColumnFacts = tuple[Sequence[int], Sequence[int], Sequence[bool]]
+# The columns of some rows, their labels, their weights as integers, the number of classes, and the
+# facts of the columns.
+ClassRows = tuple[
+    Sequence[NDArray[Any]], NDArray[np.int32], NDArray[np.int64] | None, int, *ColumnFacts
+]
+
+
+def column_facts(columns: Sequence[Column]) -> ColumnFacts:
+    """Return the facts of columns that the kernels need."""
+    return (
+        [KINDS.index(column.kind) for column in columns],
+        [len(column.categories or ()) for column in columns],
+        [column.missing for column in columns],
+    )
 
 
 class KernelRules(TypedDict):

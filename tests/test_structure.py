@@ -22,7 +22,7 @@ SOURCE = Path(tb.__file__).parent
 
 @pytest.mark.parametrize(
     ("estimator", "most"),
-    [(tb.BoundTreeClassifier, 22), (tb.BoundTreeRegressor, 22), (tb.pruning.BoundPruner, 9)],
+    [(tb.BoundTreeClassifier, 21), (tb.BoundTreeRegressor, 21), (tb.pruning.BoundPruner, 9)],
 )
 def test_parameters_are_few(estimator, most: int) -> None:
     assert len(inspect.signature(estimator).parameters) <= most

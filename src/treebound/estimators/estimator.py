@@ -282,7 +282,7 @@ class BoundTreeClassifier(
             What ``predict`` gives for the other cases, of the type of the classes; by default
             ``"abstain"``, or -1 if the classes are numbers.
         delta : float, optional
-            Probability that a bound is wrong; by default that of the classifier.
+            Probability that a bound is wrong; by default 0.05.
 
         Returns
         -------

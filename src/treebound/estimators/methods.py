@@ -151,7 +151,7 @@ class ModelMethods(FittedTree[Model]):
         landscape : Landscape, optional
             The features to split on, for a certificate from training rows.
         delta : float, optional
-            Probability that the bound fails; by default that of the classifier.
+            Probability that the bound fails; by default 0.05.
 
         See Also
         --------
@@ -175,7 +175,7 @@ class ModelMethods(FittedTree[Model]):
             A matrix with a row for the true class and a column for the predicted one, or the cost
             of an error on each class (1 for classes that a mapping leaves out).
         delta : float, optional
-            Probability that the bound fails; by default that of the classifier.
+            Probability that the bound fails; by default 0.05.
 
         Examples
         --------

@@ -288,8 +288,8 @@ class BoundTreeRegressor(
 
     def certify(
         self,
-        X: Any,
-        y: Any,
+        X: Any = None,
+        y: Any = None,
         *,
         tolerance: float | None = None,
         y_range: tuple[float, float] | None = None,
@@ -299,21 +299,22 @@ class BoundTreeRegressor(
 
         Parameters
         ----------
-        X, y : table and numbers
-            Rows that were not used for fitting; each counts once.
+        X, y : table and numbers, optional
+            Rows that were not used for fitting; each counts once. By default the calibration rows
+            of ``fit``, with its ``tolerance`` and ``y_range``.
         tolerance : float, optional
             The largest error that does not count, chosen without looking at these rows; by default
-            half a standard deviation of the training numbers.
+            that of ``fit``, or half a standard deviation of the training numbers.
         y_range : pair of float, optional
             The least and the greatest possible number of the target, for bounds on the mean
             absolute error and the RMSE. Predictions are taken to be in this range.
         delta : float, optional
-            Probability that a bound is wrong; by default that of the regressor.
+            Probability that a bound is wrong; by default 0.05.
 
         Raises
         ------
         ValueError
-            If the rows were used for fitting.
+            If the rows were used for fitting, or there are no calibration rows.
 
         Examples
         --------

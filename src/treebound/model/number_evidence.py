@@ -95,7 +95,7 @@ class NumberEvidence:
     choice: NumberChoice | None = None
 
     @classmethod
-    def of_fit(cls, fit: NumberFit, delta: float) -> NumberEvidence:
+    def of_fit(cls, fit: NumberFit, delta: float = 0.05) -> NumberEvidence:
         """Return the evidence from the validation rows of a fit, if there were any."""
         choice = fit.result.choice
         if fit.validated is None or choice is None:

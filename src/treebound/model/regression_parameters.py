@@ -100,7 +100,6 @@ class RegressionParameters(Parameters, GrowParameters):
     certificate: NumberCertificateKind | None = parameter(
         OneOf((*get_args(NumberCertificateKind), None)), default="auto"
     )
-    delta: float = parameter(Number(0.0, 1.0, open=True), default=0.05)
     random_state: int | None = parameter(Whole(0, optional=True), default=0)
     tolerance: float | None = parameter(Number(0.0, open=True, optional=True), default=None)
     y_range: tuple[float, float] | None = None

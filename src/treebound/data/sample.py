@@ -206,8 +206,8 @@ class Sample(EncodedRows):
         y: Any,
         sample_weight: Any = None,
         *,
-        class_weight: ClassWeight = None,
         classes: NDArray[Any] | None = None,
+        class_weight: ClassWeight = None,
         groups: Any = None,
         categorical_features: Any = "from_dtype",
         ordinal_features: Any = None,
@@ -225,10 +225,10 @@ class Sample(EncodedRows):
         sample_weight : array-like of shape (n_rows,) or number, optional
             The weight of each row, or of every row. Whole numbers stand for repeated rows; of
             others only the ratios matter.
-        class_weight : "balanced", mapping of class to weight, or None
-            Multiplies the sample weights; only the ratios matter.
         classes : ndarray, optional
             All classes, if some of them may have no rows here.
+        class_weight : "balanced", mapping of class to weight, or None
+            Multiplies the sample weights; only the ratios matter.
         groups : array-like of shape (n_rows,), optional
             The group of each row, such as a patient.
         categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask

@@ -23,7 +23,6 @@ from treebound._utils.validation import invalid, parameters_of
 from treebound.certificate.number_certificate import NumberCertificate
 from treebound.data.frames import read_table
 from treebound.data.streams import in_database, is_on_dask, is_stream
-from treebound.edit import Editor
 from treebound.estimators.base import TreeEstimator
 from treebound.estimators.number_fitting import fit_numbers
 from treebound.estimators.numbers_elsewhere import fit_numbers_elsewhere
@@ -347,47 +346,6 @@ class BoundTreeRegressor(
         treebound.exchange.to_sklearn : The same as a function, also for a tree.
         """
         return to_sklearn(self, indicators=indicators)
-
-    @parameters_of(Editor)
-    def edit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        test: tuple[Any, Any] | None = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-        autosave: str | os.PathLike[str] | None = None,
-    ) -> Editor:
-        """Change the tree by hand; this regressor is not changed.
-
-        Returns
-        -------
-        Editor
-            A notebook with anywidget shows it as a page to edit in. Its method ``done`` gives a
-            fitted regressor with the edited tree.
-
-        Raises
-        ------
-        ValueError
-            If these are not the rows that the tree was trained on.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_diabetes
-        >>> import treebound as tb
-        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-        >>> editor = tb.BoundTreeRegressor(max_leaves=3).fit(X, y).edit(X, y)
-        >>> print(editor.relabel("L", 110, note="guideline"))
-        If s5 <= -0.004: predict 110 instead of 111.77. Note: guideline
-        leaves          3 -> 3
-        training RMSE   60.89 -> 60.88
-        >>> editor.done().n_leaves_
-        3
-        """
-        return self._editor(
-            X, y, test=test, sample_weight=sample_weight, groups=groups, autosave=autosave
-        )
 
 
 def _check_reading(X: Any, caller: str) -> None:

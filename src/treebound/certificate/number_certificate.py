@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound._utils.quantities import quantity
 from treebound.bounds.risk import binomial_upper
 from treebound.certificate.certificate import ROW_OF_GROUP, bound_percent
 from treebound.certificate.mean_cost import MeanCost, certify_mean_cost
 from treebound.certificate.monitor import Monitor, tolerance_monitor
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ Format = Literal["terminal", "markdown", "latex", "csv", "html"]
 @Parameter(name="*")
 @dataclass(frozen=True)
 class RunOptions:
-    """What is run, where, and how often.
+    """The models and data sets of a run, and where it runs.
 
     Parameters
     ----------

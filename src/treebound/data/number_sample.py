@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound.data.columns import Column
 from treebound.data.draws import Selection, Splitter, folds
 from treebound.data.frames import Table
@@ -20,8 +21,6 @@ from treebound.data.row_hashes import row_hashes
 from treebound.data.sample import EncodedRows, Sample, WeightedTargets, joined_rows
 from treebound.data.summaries import TableSummary, TargetSummary
 from treebound.data.weights import is_whole
-
-Floats = NDArray[np.float64]
 
 
 class WeightedNumbers(WeightedTargets, ABC):

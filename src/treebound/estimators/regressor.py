@@ -15,10 +15,10 @@ from copy import copy
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from treebound._utils.arrays import Floats
 from treebound._utils.validation import invalid, parameters_of
 from treebound.certificate.number_certificate import NumberCertificate
 from treebound.data.frames import read_table
@@ -36,8 +36,6 @@ from treebound.pruning import PruningPath, PruningResult
 from treebound.pruning.number_choice import NumberChoice
 from treebound.show import NumberExplanation, explain, to_html
 from treebound.tree.regression import RegressionTree
-
-Floats = NDArray[np.float64]
 
 
 @parameters_of(RegressionParameters)

@@ -9,7 +9,7 @@ from treebound.growing.kernel_types import KernelOptions, TreeArrays
 class SharedCodes: ...
 
 class GrowRun(TypedDict, total=False):
-    """What classes and numbers are grown with; the comments of ``grow_arrays`` explain each."""
+    """The arguments that classes and numbers share; see the comments of ``grow_arrays``."""
 
     n_threads: int
     crossing: int | None

@@ -8,6 +8,7 @@ from typing import Any, NotRequired, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Bools, Codes, Floats, Ints
 from treebound.data.columns import KINDS, Column
 from treebound.tree.split import SplitTest
 
@@ -69,25 +70,17 @@ class NumberKernel(TypedDict):
 class TreeArrays(TypedDict):
     """The nodes of a tree in pre-order; -1 and NaN where a leaf has nothing."""
 
-    feature: NDArray[np.int32]
-    category: NDArray[np.int32]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    threshold: NDArray[np.float64]
-    missing_left: NDArray[np.bool_]
-    counts: NDArray[np.int64]  # channels: weight of each class, or weight, sum and squares
-    rows: NDArray[np.int64]
+    feature: Codes
+    category: Codes
+    left: Codes
+    right: Codes
+    threshold: Floats
+    missing_left: Bools
+    counts: Ints  # channels: weight of each class, or weight, sum and squares
+    rows: Ints
 
 
-class GraphArrays(TypedDict):
-    """A graph of candidate trees: nodes after their children, and their candidate splits."""
+class GraphArrays(TreeArrays):
+    """A graph of candidate trees: nodes after their children, and splits of all candidates."""
 
-    first: NDArray[np.int32]  # where the candidates of each node begin
-    counts: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    feature: NDArray[np.int32]
-    category: NDArray[np.int32]
-    threshold: NDArray[np.float64]
-    missing_left: NDArray[np.bool_]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
+    first: Codes  # where the candidates of each node begin

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound._utils.quantities import quantity
 from treebound.pruning.number_pruner import Validated
 
-Floats = NDArray[np.float64]
 # Scaled residuals that a model keeps.
 _MAX_RESIDUALS = 10_000
 # Skewness of the squared errors, over the square root of the rows, of heavy tails; 0.23 and less

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound.model.number_estimate import NumberEstimate, scaled_residuals, some_predictions
 from treebound.pruning.number_choice import NumberChoice
 from treebound.pruning.number_pruner import NumberFit
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils._pool import Threads
+from treebound._utils.arrays import Floats
 from treebound._utils.jobs import effective_jobs, take
 from treebound._utils.quantities import quantity
 from treebound._utils.validation import (
@@ -40,7 +41,6 @@ from treebound.tree.base import nodes_left, standing_nodes
 from treebound.tree.leaf_values import DEFAULT_SHRINKAGE, Shrinkage, with_shrunk_values
 from treebound.tree.regression import RegressionTree, importances
 
-Floats = NDArray[np.float64]
 _CERTIFY = Phrase("call certify with rows", "give 'treebound certify' labelled rows")
 
 

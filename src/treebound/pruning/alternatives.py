@@ -17,14 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
+from treebound._utils.arrays import Ints
 from treebound.data import Matrix, Sample
 from treebound.growing.graph import WIDTHS
 from treebound.pruning.scores import Objective
 from treebound.pruning.searched import BestOfGraph
 from treebound.tree.model import Tree
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 # Nodes of a tree in pre-order: the node of the graph and its candidate, -1 for a leaf.
 Nodes = list[tuple[int, int]]
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats, Ints
 from treebound._utils.quantities import quantity
 from treebound.data.number_sample import WeightedNumbers
 from treebound.pruning.path import count
@@ -22,9 +23,6 @@ from treebound.pruning.squared_error import SquaredErrorPath
 from treebound.pruning.weight import ChosenWeight
 from treebound.tree.leaf_values import Shrinkage, shrunk_values
 from treebound.tree.regression import RegressionTree
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Standard errors above the least loss that a smaller tree may have, and whether they are those of
 # the differences from it.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils._pool import each
+from treebound._utils.arrays import Floats
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import (
     Folds,
@@ -47,8 +48,6 @@ from treebound.tree.leaf_values import (
 )
 from treebound.tree.regression import RegressionTree
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 NumberResult = PruningResult[RegressionTree, NumberChoice]
 
 WEIGHTS = (0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.4, 2.0, 3.0)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from treebound._utils.arrays import Floats
-from treebound._utils.quantities import quantity
+from treebound._utils.quantities import EstimatedFigure, quantity
 from treebound.pruning.number_pruner import Validated
 
 # Scaled residuals that a model keeps.
@@ -22,16 +21,6 @@ _HEAVY = (
 )
 # Rows of a plot of residuals.
 _MAX_PLOTTED = 500
-
-
-class EstimatedFigure(NamedTuple):
-    """An estimated figure and its standard error."""
-
-    value: float
-    standard_error: float
-
-    def __str__(self) -> str:
-        return f"{quantity(self.value)} ± {quantity(self.standard_error, 2)}"
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from treebound._utils.validation import (
     Parameters,
     Whole,
     check,
-    invalid,
     parameter,
     with_parameters,
 )
@@ -154,7 +153,7 @@ class SquaredErrorPruner(Parameters):
     """
 
     price: str = parameter(OneOf(("bound", "cost-complexity")), default="bound")
-    weight: float | str = "auto"
+    weight: float | str = parameter(OneOf(("auto",), Number(0.0)), default="auto")
     rule: str = parameter(OneOf(tuple(RULES)), default=DEFAULT_RULE)
     smoothing: Any = "auto"
     folds: int | Splitter | None = parameter(Folds(optional=True), default=5)
@@ -164,8 +163,6 @@ class SquaredErrorPruner(Parameters):
     def _check(self) -> None:
         owner = type(self).__name__
         check(owner, vars(self), self._constraints)
-        if self.weight != "auto" and not Number(0.0).allows(self.weight):
-            raise invalid("weight", owner, "a finite number >= 0 or 'auto'", self.weight)
         if self.smoothing != "auto":
             Shrinkage.of(self.smoothing, owner)
 

@@ -142,16 +142,6 @@ def test_dask_is_used_by_its_public_names() -> None:
                 assert owner in ("self", "cls"), (name, ast.unparse(node))
 
 
-def test_rows_have_the_roles_of_the_documentation() -> None:
-    """Training, validation, calibration and test rows; no other words for them in names."""
-    others = {"aside", "set_aside", "left_out", "apart", "chosen_on", "draw_apart"}
-    for name, module in parsed():
-        for node in ast.walk(module):
-            found = {getattr(node, "id", ""), getattr(node, "arg", ""), getattr(node, "name", "")}
-            found |= {getattr(node, "attr", "")}
-            assert not others & {x for x in found if isinstance(x, str)}, (name, node.lineno)
-
-
 def test_removed_libraries_stay_removed() -> None:
     for name, module in parsed():
         for node in ast.walk(module):

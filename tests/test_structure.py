@@ -107,15 +107,15 @@ def test_a_name_is_one_type() -> None:
 
 def test_modules_have_no_state_that_changes_results() -> None:
     """No registry at the top of a module; caches are listed above."""
-    found = defaultdict(set)
+    mutable = defaultdict(set)
     for name, module in parsed():
         for node in module.body:
             if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
                 continue
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             if re.fullmatch(r"\[\]|\{\}|(Weak\w+|set|dict|list)\(\)", ast.unparse(node.value)):
-                found[name].add(ast.unparse(target))
-    assert found == CACHES
+                mutable[name].add(ast.unparse(target))
+    assert mutable == CACHES
 
 
 def test_objects_are_not_changed_behind_their_backs() -> None:

@@ -6,6 +6,7 @@ import ctypes
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,12 @@ def data_folder() -> Path | None:
     """
     named = os.environ.get("TREEBOUND_TEST_DATA")
     return Path(named) if named else shared("data")
+
+
+def at_delta(fitted, delta: float):
+    """A fitted copy whose certificates hold with probability ``1 - delta``."""
+    model = fitted.model_
+    return fitted._with_model(replace(model, evidence=replace(model.evidence, delta=delta)))
 
 
 @contextmanager

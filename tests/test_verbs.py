@@ -176,8 +176,8 @@ def test_any_fitted_tree_is_certified_by_its_rows():
     assert (certificate.m, certificate.leaves) == (150, 4)
     assert certificate.errors == (grown.predict(X) != y).sum()
     assert certificate.risk == tb.certify(tb.from_sklearn(grown, X, y)).risk
-    clf = tb.BoundTreeClassifier(delta=0.1).fit(X, y)
-    assert tb.certify(clf, X, y, kind="training", delta=0.1).risk == clf.certificate_.risk
+    clf = tb.BoundTreeClassifier().fit(X, y)
+    assert tb.certify(clf, X, y, kind="training", delta=0.1).risk == clf.certify(delta=0.1).risk
     assert tb.certify(clf.tree_, X, y, kind="training").errors == clf.tree_.errors
     with pytest.raises(ValueError, match="keeps no record of its rows"):
         tb.certify(grown)

@@ -192,10 +192,10 @@ def test_the_bounds_of_calibration_rows_hold_for_the_level_that_looks_worst(draw
         sample = draw(rng, 500)
         if by_class:  # a sorted table, at the seed that every fit has
             sample = sample.part(np.argsort(sample.y, kind="stable"))
-        clf = tb.BoundTreeClassifier(certificate="held-out", delta=delta, random_state=0, cv=None)
+        clf = tb.BoundTreeClassifier(certificate="held-out", random_state=0, cv=None)
         clf.fit(sample.X.dense, sample.y)
         violated = False
-        for some in clf.abstain(max_risk=np.linspace(0.02, 0.4, 20)):
+        for some in clf.abstain(max_risk=np.linspace(0.02, 0.4, 20), delta=delta):
             labels = some.predict(cells)
             predicted = labels >= 0
             risks = np.where(labels == np.arange(6) % 2, RISKS, 1 - RISKS)

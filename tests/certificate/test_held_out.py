@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 from sklearn.tree import DecisionTreeClassifier
-from support import CODE_LENGTH
+from support import CODE_LENGTH, at_delta
 
 import treebound as tb
 from treebound.bounds.risk import binomial_upper
@@ -207,7 +207,7 @@ def noise(seed, rows=1200, columns=3):
 def test_calibration_rows_of_a_large_table_do_not_choose_the_weight(monkeypatch):
     monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 3000)
     X, y = noise(0)
-    clf = tb.BoundTreeClassifier(certificate="held-out", delta=0.1).fit(X, y)
+    clf = at_delta(tb.BoundTreeClassifier(certificate="held-out").fit(X, y), 0.1)
     choice, held_out = clf.pruning_result_.choice, clf.model_.evidence.calibration
     assert choice.reason == "validation"
     assert clf.grown_tree_.rows[0] < 0.95 * (len(y) - held_out.m)
@@ -234,10 +234,10 @@ def test_the_limit_holds_though_the_same_rows_chose_the_tree(draws, ordered, mon
         X, y = noise(seed)
         if ordered:
             X, y = X[np.argsort(y, kind="stable")], np.sort(y)
-        clf = tb.BoundTreeClassifier(certificate="held-out", delta=0.1, size="accurate").fit(X, y)
+        clf = tb.BoundTreeClassifier(certificate="held-out", size="accurate").fit(X, y)
         true = np.where(clf.tree_.label == 0, 0.4, 0.6)  # of each leaf, by its label
         share = clf.tree_.rows[clf.tree_.is_leaf] / clf.tree_.rows[0]
-        broken += clf.certificate_.risk < float(share @ true[clf.tree_.is_leaf])
+        broken += clf.certify(delta=0.1).risk < float(share @ true[clf.tree_.is_leaf])
     assert broken <= 0.1 * draws + 3.0 * np.sqrt(0.09 * draws)
 
 
@@ -341,14 +341,14 @@ def test_bounds_from_groups_hold_for_rows_of_random_groups(draws):
     for seed in range(draws):
         X, y, members = grouped(np.random.default_rng(seed), 120)
         clf = tb.BoundTreeClassifier(
-            certificate="held-out", delta=0.1, max_leaves=2, random_state=seed, cv=None
+            certificate="held-out", max_leaves=2, random_state=seed, cv=None
         )
         clf.fit(X, y, groups=members)
         at = np.linspace(-4, 4, 4001)[:, None]
         weight = np.exp(-(at[:, 0] ** 2) / 2)
         flipped = (weight * (clf.predict(at) != (at[:, 0] > 0))).sum() / weight.sum()
         noise = 0.1 * 0.45 + 0.9 * 0.02
-        wrong += flipped * (1 - noise) + (1 - flipped) * noise > clf.certificate_.risk
+        wrong += flipped * (1 - noise) + (1 - flipped) * noise > clf.certify(delta=0.1).risk
     assert wrong <= binom.ppf(0.999, draws, 0.1)
 
 

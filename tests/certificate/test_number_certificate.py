@@ -188,12 +188,13 @@ def test_bounds_hold_on_sorted_tables(certificate, kind):
         X, y = draw(rng, 150, kind)
         order = np.argsort(y)
         regressor = REGRESSOR(
-            certificate=certificate, delta=delta, tolerance=1.0, y_range=y_range, size="small"
+            certificate=certificate, tolerance=1.0, y_range=y_range, size="small"
         ).fit(X[order], y[order])
         errors = np.abs(new_y - regressor.predict(new_X))
-        wrong += (errors > 1.0).mean() > regressor.certificate_.share
+        bounds = regressor.certify(delta=delta)
+        wrong += (errors > 1.0).mean() > bounds.share
         if y_range is not None:
-            wrong_mean += errors.mean() > regressor.certificate_.mean_error.cost
+            wrong_mean += errors.mean() > bounds.mean_error.cost
     allowed = runs * delta + 3.0 * np.sqrt(runs * delta * (1.0 - delta))
     assert wrong <= allowed
     assert wrong_mean <= allowed

@@ -10,6 +10,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from scipy.stats import binom
+from support import at_delta
 from worlds import worlds
 
 import treebound as tb
@@ -70,7 +71,7 @@ def guarantees(world, kind, rng, seed, ordered):
     X, y = world.draw(rng, ordered=ordered)
     new_rows = world.draw(rng, ordered=ordered)
     options = FITS[kind] if ordered else {**FITS[kind], "random_state": seed}
-    clf = tb.BoundTreeClassifier(delta=DELTA, cv=None, **options).fit(X, y)
+    clf = at_delta(tb.BoundTreeClassifier(cv=None, **options).fit(X, y), DELTA)
     fitted = Fitted(world, clf.model_)
     yield "bound", fitted.wrong(fitted.model)
     yield "by class", fitted.wrong_by_class()

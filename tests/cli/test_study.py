@@ -49,7 +49,7 @@ def test_csv_report_is_read_back(store, capsys):
 
 @pytest.mark.parametrize(
     ("form", "start"),
-    [("markdown", "### Accuracy"), ("latex", r"\documentclass"), ("html", "<!DOCTYPE html>")],
+    [("markdown", "### Accuracy"), ("latex", r"\documentclass"), ("html", "<!doctype html>")],
 )
 def test_report_is_written_to_a_file(store, tmp_path, form, start):
     path = tmp_path / "report"
@@ -115,7 +115,7 @@ def test_the_sets_of_scikit_learn_as_tables_and_a_page(tmp_path, capsys):
     assert treebound("report", store, "--table", "accuracy", "cost") == 0
     assert "Breast Cancer (569, 2)" in capsys.readouterr().out
     assert treebound("report", store, "--as", "html", "--output", page) == 0
-    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE")
+    assert page.read_text(encoding="utf-8").startswith("<!doctype")
 
 
 @pytest.mark.parametrize("begun", [True, False])

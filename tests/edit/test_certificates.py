@@ -13,6 +13,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.stats import binom
+from support import at_delta
 
 import treebound as tb
 from treebound.bounds.risk import binomial_upper
@@ -82,7 +83,7 @@ def failures(
 ) -> int:
     """In how many draws the bound of the edited tree is below its risk; rows may be sorted."""
     wrong = 0
-    clf = tb.BoundTreeClassifier(pruning=None, max_leaves=4, delta=DELTA, **parameters)
+    clf = tb.BoundTreeClassifier(pruning=None, max_leaves=4, **parameters)
     for seed in range(draws):
         rng = np.random.default_rng(seed)
         X, y = drawn(rng, rows)
@@ -90,7 +91,7 @@ def failures(
             continue
         if ordered:
             X, y = X[np.argsort(y, kind="stable")], np.sort(y)
-        editor = Editor(clf.fit(X, y), X, y, finish=clf._with_model)
+        editor = Editor(at_delta(clf.fit(X, y), DELTA), X, y, finish=clf._with_model)
         edit(editor, rng)
         done = editor.done(calibration_unseen=unseen)
         wrong += done.certificate_.risk < risk(done)
@@ -142,7 +143,8 @@ def test_flipping_labels_by_the_test_error_would_fail_and_is_refused(draws) -> N
         X, _ = drawn(rng, 200)
         X = X + rng.random(X.shape)  # many leaves
         y = rng.integers(2, size=200)
-        clf = tb.BoundTreeClassifier(pruning=None, certificate="held-out", delta=DELTA).fit(X, y)
+        clf = tb.BoundTreeClassifier(pruning=None, certificate="held-out").fit(X, y)
+        clf = at_delta(clf, DELTA)
         calibration = clf.edit(X, y)._rows.calibration
         test = (calibration.X.dense, clf.classes_[calibration.y])
         editor = clf.edit(X, y, test=test)
@@ -277,8 +279,8 @@ def test_an_edit_after_folds_has_no_certificate_and_states_how_to_get_one(fitted
 def test_the_training_certificate_of_a_fold_has_its_share_of_delta(fitted) -> None:
     clf, *_ = fitted(certificate="folds")
     certificate = tb.certify(clf, kind="training")
-    shared = certify_tree(clf.tree_, delta=clf.delta / clf.model_.evidence.calibration.folds)
-    assert (certificate.risk, certificate.delta) == (shared.risk, clf.delta)
+    shared = certify_tree(clf.tree_, delta=0.05 / clf.model_.evidence.calibration.folds)
+    assert (certificate.risk, certificate.delta) == (shared.risk, 0.05)
 
 
 @pytest.mark.parametrize("certify", ["held-out", "folds", "prior"])

@@ -236,6 +236,8 @@ def test_other_rows_are_refused(case) -> None:
         Editor(replace(reg.model_, provenance=type(reg.model_.provenance)()), X, y[::-1])
     with pytest.raises(ValueError, match="Got text such as"):
         reg.edit(X, y.astype(str))
+    with pytest.raises(ValueError, match="must be None for a regression tree"):
+        reg.edit(X, y, alternatives=[reg.model_])
 
 
 @pytest.mark.parametrize(

@@ -246,12 +246,12 @@ def test_an_adversary_who_picks_the_smallest_bound(kind, draws):
         cells = np.sort(rng.integers(0, 27, 150))
         X, y = grid[cells].astype(float), (rng.random(150) < chance[cells]).astype(int)
         pruner = BoundPruner(weight=0.05)
-        clf = tb.BoundTreeClassifier(certificate=kind, delta=DELTA, pruning=pruner, cv=None)
+        clf = tb.BoundTreeClassifier(certificate=kind, pruning=pruner, cv=None)
         trees = clf.fit(X, y).alternatives(X, y, within=0.2)
-        chosen = min(trees, key=lambda model: model.certificate.risk)
+        chosen = min(trees, key=lambda model: model.certify(delta=DELTA).risk)
         predicted = chosen.predict(grid.astype(float))
         risk = np.where(predicted == 1, 1 - chance, chance).mean()
-        wrong += risk > chosen.certificate.risk
+        wrong += risk > chosen.certify(delta=DELTA).risk
     assert binom.sf(wrong - 1, draws, DELTA) > 1e-3
 
 

@@ -385,6 +385,10 @@ def test_certify_as_a_function(diabetes):
     fitted = REGRESSOR(certificate="held-out").fit(X[:300], y[:300])
     assert tb.certify(fitted) == fitted.certificate_
     assert tb.certify(fitted, delta=0.2).share < fitted.certificate_.share
+    assert fitted.certify() == fitted.certificate_
+    assert fitted.certify(delta=0.2) == tb.certify(fitted, delta=0.2)
+    with pytest.raises(ValueError, match="'tolerance' parameter of certify must be None without"):
+        fitted.certify(tolerance=3.0)
     assert tb.certify(fitted, X[300:], y[300:]) == fitted.certify(X[300:], y[300:])
     with pytest.raises(ValueError, match="no calibration rows"):
         tb.certify(REGRESSOR().fit(X, y))

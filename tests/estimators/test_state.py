@@ -108,8 +108,8 @@ FITTED = (
     "parameters",
     [
         {"criterion": "gini"},
-        {"criterion": "misclassification", "max_leaves": 2, "delta": 0.5},
-        {"delta": 0.3, "handle_unknown": "majority"},
+        {"criterion": "misclassification", "max_leaves": 2},
+        {"max_leaves": 3, "handle_unknown": "majority"},
         {"pruning": None, "class_weight": "balanced", "smoothing": None},
         {"thresholds": "observed", "max_depth": 1},
     ],

@@ -95,7 +95,6 @@ def _parameters(rng: np.random.Generator) -> dict[str, Any]:
         "class_weight": one_of(None, None, "balanced", {"ill": 5}, {"ill": 2.5, "well": 1}),
         "costs": one_of(*COSTS),
         "certificate": one_of("training", "training", "held-out", "folds", "prior"),
-        "delta": one_of(0.05, 0.2),
         "random_state": one_of(0, 3),
     }  # fmt: skip
     assert parameters.keys() == parameter_values(FitParameters()).keys()

@@ -116,3 +116,5 @@ def test_files_and_code_are_methods(diabetes, tmp_path):
     assert [module["predict"](row) for row in rows] == reg.predict(X[:40]).tolist()
     assert reg.to_c().count("return 0x") + reg.to_c().count("return -0x") == reg.n_leaves_
     assert "END" in reg.to_sql()
+    with pytest.raises(ValueError, match="'output' parameter of to_c must be 'label' for a regres"):
+        reg.to_c(output="proba")

@@ -62,7 +62,7 @@ def test_the_slider_shows_the_tree_of_every_step(page, classifier) -> None:
         tree = path.tree(step)
         leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves} leaves"
         assert words(page).startswith(f"{leaves} · ")
-        risk = tb.certify(tree, delta=classifier.delta).risk
+        risk = tb.certify(tree).risk
         assert f"certified error at most {bound_percent(risk)}" in words(page)
         head = page.find_element("id", "summary").text
         if tree.n_leaves == 1:

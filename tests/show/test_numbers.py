@@ -83,6 +83,7 @@ def test_leaves_have_boxplots_on_a_common_axis(case) -> None:
         assert box.ends[0] <= box.values[0] <= box.values[4] <= box.ends[1]
     rectangles = [patch for patch in display.ax_.patches if isinstance(patch, Rectangle)]
     assert len(rectangles) == reg.n_leaves_
+    assert len(reg.plot(frame, y).patches) == len(display.ax_.patches)
     # folded leaves have none: their rows are those of several leaves
     assert len(TreeDisplay.from_estimator(reg, frame, y, max_depth=0).ax_.patches) == 1
 

@@ -11,6 +11,20 @@ from collections.abc import Mapping, Sequence
 from importlib.resources.abc import Traversable
 from typing import Any
 
+_HEAD = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="@POLICY@">
+<link rel="icon" href="data:,">
+<title>@TITLE@</title>
+<style>@STYLE@</style>
+</head>
+<body>
+"""
+
 
 def assembled(
     template: Traversable,
@@ -24,6 +38,8 @@ def assembled(
 ) -> str:
     """Fill the placeholders of a template, such as ``@TITLE@``; ``parts`` are files to include.
 
+    The template begins with ``@HEAD@``, which all pages share.
+
     The page loads nothing, and a content-security policy allows only its own style and script,
     by hash: text in the title or the data cannot run. With ``connect`` it may send requests to the
     server that it came from.
@@ -34,6 +50,7 @@ def assembled(
     page = template.read_text(encoding="utf-8")
     for name, file in (parts or {}).items():
         page = page.replace(f"@{name}@", file.read_text(encoding="utf-8"))
+    page = page.replace("@HEAD@", _HEAD)
     texts = {
         "TITLE": html.escape(title),
         "POLICY": (

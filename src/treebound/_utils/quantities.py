@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 # Other numbers are written with an exponent.
 _MIN, _MAX = 1e-4, 1e15
@@ -58,3 +59,13 @@ def _rounded_up(value: float, decimals: int) -> float:
     if decimals < 0:
         return math.ceil(value / power - 1e-9) * power
     return math.ceil(value * power - 1e-9) / power
+
+
+class EstimatedFigure(NamedTuple):
+    """An estimated figure and its standard error."""
+
+    value: float
+    standard_error: float
+
+    def __str__(self) -> str:
+        return f"{quantity(self.value)} ± {quantity(self.standard_error, 2)}"

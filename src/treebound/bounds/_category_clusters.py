@@ -25,15 +25,15 @@ from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from treebound._utils.arrays import Ints
 from treebound.bounds.enumerate import column_tests
 from treebound.bounds.splits import Features, shares
 from treebound.bounds.stumps import real_stump_partitions
 from treebound.bounds.witnesses import shattering_ranks
 from treebound.shapes import TreeShape, children
 
-IntArray = NDArray[np.int64]
 # Covering all splits of this many examples by categories is decided exactly.
 _COVERED = 5
 # Deeper shapes are not built.
@@ -60,7 +60,7 @@ def binary_plan(shape: TreeShape, features: int) -> tuple[int, int]:
     return plan
 
 
-def binary_sample(shape: TreeShape, features: int) -> IntArray:
+def binary_sample(shape: TreeShape, features: int) -> Ints:
     """The sample of :func:`binary_plan`: a row of bits for each point."""
     points, j = binary_plan(shape, features)
     if points == 1:
@@ -75,7 +75,7 @@ def binary_sample(shape: TreeShape, features: int) -> IntArray:
     )
     second ^= second[0] ^ first[0]
     bits = np.arange(1, width + 1) >> np.arange(j + 1)[:, None] & 1
-    sample: IntArray = np.block(
+    sample: Ints = np.block(
         [
             [bits, np.repeat(first[:1], j + 1, 0)],
             [np.zeros((len(first) - 1, width), dtype=np.int64), first[1:]],
@@ -150,7 +150,7 @@ class CategoryClusters:
                 best = size, choice
         return best
 
-    def sample(self, shape: TreeShape, features: Features) -> IntArray:
+    def sample(self, shape: TreeShape, features: Features) -> Ints:
         """The sample: ordinal columns, then nominal ones, by descending number of categories."""
         size, choice = self._at(shape, features)
         if choice.rule == "point":
@@ -175,7 +175,7 @@ class CategoryClusters:
         return X
 
 
-def _around_cluster(parts: list[IntArray], choice: _Choice) -> list[IntArray]:
+def _around_cluster(parts: list[Ints], choice: _Choice) -> list[Ints]:
     """Both children's samples without their first points, and the cluster in their place."""
     first, second = parts
     for column in choice.columns[1]:
@@ -264,7 +264,7 @@ def stump_shatters(features: Features) -> int:
     return d
 
 
-def stump_sample(features: Features) -> IntArray:
+def stump_sample(features: Features) -> Ints:
     """The sample: a row for each example; real, ordinal and nominal columns in this order."""
     d = stump_shatters(features)
     if _enough_splits(features, d):
@@ -285,7 +285,7 @@ def _enough_splits(features: Features, d: int) -> bool:
     return (1 << (d - 1)) - 1 - real_stump_partitions(d, real) <= categorical
 
 
-def _one_split_each(features: Features, d: int) -> IntArray:
+def _one_split_each(features: Features, d: int) -> Ints:
     real = _as_real(features, d)
     X = np.zeros((d, features.width), dtype=np.int64)
     X[:, :real] = shattering_ranks(d, real)
@@ -298,7 +298,7 @@ def _one_split_each(features: Features, d: int) -> IntArray:
     return X
 
 
-def _cover(features: Features, d: int) -> IntArray | None:
+def _cover(features: Features, d: int) -> Ints | None:
     """A sample of ``d`` examples whose every split some feature makes; None if there is none."""
     everything = (1 << ((1 << (d - 1)) - 1)) - 1
     kinds = [("ordinal", d)] * features.real

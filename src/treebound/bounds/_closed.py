@@ -39,16 +39,14 @@ from collections.abc import Callable
 from math import log
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats, Ints
 from treebound.bounds import _sums
 from treebound.bounds._cache import SizedCache, from_below
 from treebound.bounds._scaled import ROUNDING, Numbers, constant, log_above, logs_above, zeros
 from treebound.bounds.splits import Features, categorical_tests
 from treebound.shapes import TreeShape
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 # Roundings in a sum or product over the nodes of a tree, for each of them.
 _PER_NODE = 64
 # Ratios of real to categorical tests up to which powers are made by a recurrence (_sums.pyx).
@@ -110,9 +108,7 @@ def _polynomial(shape: TreeShape, below: dict[TreeShape, Numbers]) -> Numbers:
     return result
 
 
-def log_closed_growth_leaves(
-    leaves: IntArray, m: int, n_classes: int, features: Features
-) -> FloatArray:
+def log_closed_growth_leaves(leaves: Ints, m: int, n_classes: int, features: Features) -> Floats:
     """Closed form for all trees with ``L`` leaves: ``sum_T 2^-sym(T) = Catalan(L-1) / 2^(L-1)``."""
     shapes = zeros(len(leaves))
     _sums.catalans(leaves - 1, shapes)
@@ -122,9 +118,7 @@ def log_closed_growth_leaves(
     return values
 
 
-def log_chain_growth_leaves(
-    leaves: IntArray, m: int, n_classes: int, features: Features
-) -> FloatArray:
+def log_chain_growth_leaves(leaves: Ints, m: int, n_classes: int, features: Features) -> Floats:
     """Chain closed form for all trees with at most ``L`` leaves, at most ``m ln n``."""
     values = _log_sums(
         leaves, m, n_classes, features, n_classes - 1, _sums.all_trees, constant(1.0, 1)
@@ -133,14 +127,14 @@ def log_chain_growth_leaves(
 
 
 def _log_sums(
-    leaves: IntArray,
+    leaves: Ints,
     m: int,
     n_classes: int,
     features: Features,
     labels: int,
     sums_of: Callable[..., None],
     times: Numbers,
-) -> FloatArray:
+) -> Floats:
     """Logs of ``n times`` a sum over the trees of each number of leaves, which rises."""
     if _is_constant(m, features):
         return np.full(leaves.shape, log(n_classes))

@@ -32,15 +32,14 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treebound._utils.arrays import Ints
 from treebound.bounds.counting import largest_central
 from treebound.bounds.witnesses import prefix_orders, shattering_ranks
 from treebound.shapes import TreeShape, children
 
 Counts = tuple[int, ...]
 Sets = tuple[tuple[int, ...], ...]
-IntArray = NDArray[np.int64]
 T = TypeVar("T")
 # Options looked at for one shape, by the most constraints allowed; beyond, fewer are.
 _MAX_OPTIONS = {3: 60_000, 2: 60_000, 1: 400_000}
@@ -75,7 +74,7 @@ class Built(NamedTuple):
     orders: list[list[int]]
     lowest: list[int]
     # Columns of other kinds, a row for each point; constant but in a stump.
-    categorical: IntArray
+    categorical: Ints
 
 
 Plans = dict[tuple[TreeShape, Counts], ClusterPlan]
@@ -99,7 +98,7 @@ class Clusters:
         """Size of the sample that :meth:`sample` builds, and by which rule."""
         return self._plans(shape)[shape, ()]
 
-    def sample(self, shape: TreeShape, stump: IntArray | None = None) -> IntArray:
+    def sample(self, shape: TreeShape, stump: Ints | None = None) -> Ints:
         """Ranks of the points in every feature; ``stump`` has columns of other kinds after them."""
         built = _Builder(self.real, self._plans(shape), stump)(shape, ())
         ranks = [np.argsort(order) for order in built.orders]
@@ -245,7 +244,7 @@ def cluster_size(u: int, c: Counts) -> tuple[int, int]:
 class _Builder:
     """Builds the sample of a plan."""
 
-    def __init__(self, real: int, plans: Plans, stump: IntArray | None) -> None:
+    def __init__(self, real: int, plans: Plans, stump: Ints | None) -> None:
         self.real = real
         self.plans = plans
         self.stump = np.zeros((1, real), dtype=np.int64) if stump is None else stump

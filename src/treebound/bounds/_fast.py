@@ -20,6 +20,7 @@ from math import inf, log, perm
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound.bounds import _sums
 from treebound.bounds._closed import log_all_labellings
 from treebound.bounds._recursion import Recursion, fast_rule, plan_of
@@ -28,7 +29,6 @@ from treebound.bounds.counting import log_falling_factorial
 from treebound.bounds.splits import Features, node_budget_table
 from treebound.shapes import TreeShape, children
 
-FloatArray = NDArray[np.float64]
 # Products of integers, over all nodes, up to which ``pi^c`` is followed for every ``c``.
 _MAX_PRODUCTS = 5e5
 
@@ -80,7 +80,7 @@ def _smallest_cap(shape: TreeShape, m: int, n_classes: int) -> float:
 @lru_cache(maxsize=512)
 def _plan_arrays(
     shape: TreeShape, by_leaves: bool
-) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.int32]]:
+) -> tuple[Floats, Floats, Floats, NDArray[np.int32]]:
     """Of each node: examples it lacks, leaves, 1 / directions, and its children (a leaf is -1)."""
     plan = plan_of(shape, by_leaves)
     at = {step: place for place, step in enumerate(plan)}

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from treebound._utils.arrays import Floats
+
 NUMBER = np.dtype([("mantissa", np.float64), ("power", np.int64)])
 Numbers = NDArray[np.void]
 """An array of ``NUMBER``; the last axis is the sample size."""
@@ -55,11 +56,11 @@ def log_above(mantissa: float, power: int, operations: float = 0) -> float:
 
 
 def logs_above(
-    mantissa: FloatArray, power: NDArray[np.int64], operations: NDArray[np.floating[Any]] | int = 0
-) -> FloatArray:
+    mantissa: Floats, power: NDArray[np.int64], operations: NDArray[np.floating[Any]] | int = 0
+) -> Floats:
     """:func:`log_above` for arrays."""
     nothing = mantissa == 0.0
-    logs: FloatArray = np.log(np.where(nothing, 1.0, mantissa)) + power * LN2
+    logs: Floats = np.log(np.where(nothing, 1.0, mantissa)) + power * LN2
     logs += ROUNDING * (4.0 * np.abs(logs) + operations + 4)
     logs[nothing] = -inf
     return logs

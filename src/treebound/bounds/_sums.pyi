@@ -1,10 +1,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats, Ints
 from treebound.bounds._scaled import Numbers
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 SIZES: int
 BUDGET: int
 CHAINS: int

@@ -49,12 +49,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound._utils.validation import invalid
 from treebound.bounds import _sums
 from treebound.bounds._cache import SizedCache, from_below
 from treebound.bounds._closed import log_closed_growth
 from treebound.bounds._recursion import merge_ways
-from treebound.bounds._scaled import FloatArray, Numbers, constant, log_above, of_integers, zeros
+from treebound.bounds._scaled import Numbers, constant, log_above, of_integers, zeros
 from treebound.bounds.counting import sauer_shelah, stirling
 from treebound.bounds.partitioning import one_feature_partitions
 from treebound.bounds.splits import Features, distinct_features, shares, with_categories
@@ -130,7 +131,7 @@ def growth_of_two_classes(
 class Tests(NamedTuple):
     """The tests of a node, as the kernels take them."""
 
-    table: FloatArray
+    table: Floats
     """For each kind of feature: whether nominal, its categories, and how many there are."""
     ways: NDArray[np.int32]
     """The test, and what it leaves its two parts: places in ``sides``."""
@@ -392,7 +393,7 @@ def _stirlings(parts: int, size: int) -> Numbers:
 
 
 @lru_cache(maxsize=16)
-def _merges(parts: int) -> FloatArray:
+def _merges(parts: int) -> Floats:
     """``K(a, b, c)``."""
     table = np.zeros((parts + 1, parts + 1, parts + 1))
     for c in range(2, parts + 1):

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound._utils.validation import as_int
 
 IntArray = NDArray[np.integer[Any]]
-FloatArray = NDArray[np.float64]
 
 # The radius of convergence of the Wedderburn-Etherington series is 1 over this.
 _WEDDERBURN_BASE = 2.4832535361726368
@@ -88,11 +88,11 @@ def wedderburn_etherington(n: int) -> int:
     return int(_shapes(n, "exact")[n])
 
 
-def log_wedderburn_etherington(n: IntArray) -> FloatArray:
+def log_wedderburn_etherington(n: IntArray) -> Floats:
     """Natural logarithms of Wedderburn-Etherington numbers, ``n >= 1``."""
     scaled = _shapes(int(n.max(initial=1)), "scaled")
     with np.errstate(divide="ignore"):
-        logs: FloatArray = np.log(scaled)
+        logs: Floats = np.log(scaled)
     logs += np.arange(len(scaled)) * log(_WEDDERBURN_BASE)
     logs[1:4] = 0.0  # one shape each, without rounding
     return logs[n]

@@ -24,6 +24,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound._utils.validation import OneOf, as_int, check, invalid
 from treebound.bounds._checks import check_landscape, check_shape, check_size
 from treebound.bounds._closed import (
@@ -40,7 +41,6 @@ from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
 IntArray = NDArray[np.integer[Any]]
-FloatArray = NDArray[np.float64]
 Form = Callable[[TreeShape, int, int, Features], float]
 # Multiplications (about a nanosecond each) up to which "best" tries the sums over part sizes.
 _SIZES_WORK = 5e8
@@ -134,10 +134,10 @@ def log_growth_leaves(
 @overload
 def log_growth_leaves(
     leaves: IntArray, m: int, n_classes: int, landscape: Landscape, *, form: str = ...
-) -> FloatArray: ...
+) -> Floats: ...
 def log_growth_leaves(
     leaves: int | IntArray, m: int, n_classes: int, landscape: Landscape, *, form: str = "best"
-) -> float | FloatArray:
+) -> float | Floats:
     """Closed forms for the class of all trees with that many leaves (ours, not in the paper).
 
     With L leaves, n classes, ``ell`` real features, ``B`` pairs of a categorical test and one of
@@ -184,12 +184,12 @@ def log_growth_leaves(
 
 def _best_of_leaves(
     leaves: NDArray[np.int64], m: int, n_classes: int, features: Features
-) -> FloatArray:
+) -> Floats:
     closed = log_closed_growth_leaves(leaves, m, n_classes, features)
     return np.minimum(closed, log_chain_growth_leaves(leaves, m, n_classes, features))
 
 
-_LEAVES_FORMS: dict[str, Callable[[NDArray[np.int64], int, int, Features], FloatArray]] = {
+_LEAVES_FORMS: dict[str, Callable[[NDArray[np.int64], int, int, Features], Floats]] = {
     "best": _best_of_leaves,
     "closed": log_closed_growth_leaves,
     "chain": log_chain_growth_leaves,

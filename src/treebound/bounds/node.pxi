@@ -23,7 +23,7 @@ cdef struct Size:
     double room
 
 
-cdef struct Node:
+cdef struct ShapeNode:
     # The children's functions of the sample size, a row of ``width`` for each landscape; that of
     # the node itself is the first.
     const Number* left
@@ -60,7 +60,7 @@ cdef inline double in_all(const Test* test, int m) noexcept nogil:
     return min(test.categories, <double> m) - 1.0
 
 
-cdef double splits_of(const Node* node, int m, bint categorical) noexcept nogil:
+cdef double splits_of(const ShapeNode* node, int m, bint categorical) noexcept nogil:
     """Splits of all features, or of the categorical ones."""
     cdef double total = 0.0
     cdef int t
@@ -70,12 +70,12 @@ cdef double splits_of(const Node* node, int m, bint categorical) noexcept nogil:
     return total
 
 
-cdef inline double budget_of(const Node* node, int m) noexcept nogil:
+cdef inline double budget_of(const ShapeNode* node, int m) noexcept nogil:
     """``B(m)``."""
     return min(splits_of(node, m, False), ldexp(1.0, m - 1) - 1.0)
 
 
-cdef void make_room(Node* node, int m) noexcept nogil:
+cdef void make_room(ShapeNode* node, int m) noexcept nogil:
     """Splits of a node by the size of the smaller part: ``D_k``, or half of it for ``k = m/2``."""
     cdef double thresholds = 0.0, total, choices = 1.0
     cdef int k, t, nominal = 0
@@ -159,7 +159,7 @@ cdef double fill(Size* sizes, int first, int count, double budget, Size* spare) 
     return total
 
 
-cdef int64_t weigh(Node* node, const Way* ways, int count, int m) noexcept nogil:
+cdef int64_t weigh(ShapeNode* node, const Way* ways, int count, int m) noexcept nogil:
     """What a split of each size is worth at most over the ways, over a power of two, returned."""
     cdef int j, k
     cdef int64_t power = NOTHING
@@ -193,14 +193,14 @@ cdef int64_t weigh(Node* node, const Way* ways, int count, int m) noexcept nogil
 
 
 cdef inline double both_ways(
-    const Node* node, int m, int k, double there, double back
+    const ShapeNode* node, int m, int k, double there, double back
 ) noexcept nogil:
     """The weights of the directions in which both children get enough examples."""
     return (there if k >= node.low and m - k >= node.high else 0.0) + (
         back if m - k >= node.low and k >= node.high else 0.0)
 
 
-cdef void weigh_plain(Node* node, Py_ssize_t some, Py_ssize_t rest, int m) noexcept nogil:
+cdef void weigh_plain(ShapeNode* node, Py_ssize_t some, Py_ssize_t rest, int m) noexcept nogil:
     """One way, where no number leaves the range of a double."""
     cdef const double* left = node.plain_left
     cdef const double* right = node.plain_right
@@ -224,7 +224,7 @@ cdef bint unscale(const Number* numbers, Py_ssize_t count, double* out) noexcept
 
 
 cdef Number with_one_sided(
-    const Node* node, double real, Number every, Number inner, int m
+    const ShapeNode* node, double real, Number every, Number inner, int m
 ) noexcept nogil:
     """``G`` from the weights of all splits, and of those that isolate no single example.
 
@@ -239,7 +239,7 @@ cdef Number with_one_sided(
     return every
 
 
-cdef Number by_size(Node* node, double real, bint budgeted, int m) noexcept nogil:
+cdef Number by_size(ShapeNode* node, double real, bint budgeted, int m) noexcept nogil:
     """Splits by part size, within the budget of the node the heaviest first."""
     cdef Way same = [0, 0, 0]
     cdef int64_t power = weigh(node, &same, 1, m)
@@ -252,7 +252,7 @@ cdef Number by_size(Node* node, double real, bint budgeted, int m) noexcept nogi
     return with_one_sided(node, real if budgeted else 1.0, every, inner, m)
 
 
-cdef Number in_total(const Node* node, double splits, int m) noexcept nogil:
+cdef Number in_total(const ShapeNode* node, double splits, int m) noexcept nogil:
     """So many splits, each as heavy as the heaviest."""
     cdef Number result = product_less(node.left[m - node.high], node.right[m - node.low], node.n)
     times(&result, splits * node.share)
@@ -392,7 +392,7 @@ cdef Number one_kind(Side* low, Side* high, double features, double share, int m
 
 
 cdef Number without_categories(
-    Side* low, Side* high, const Node* node, double real, int m
+    Side* low, Side* high, const ShapeNode* node, double real, int m
 ) noexcept nogil:
     """Labellings by tests of the real features, and by tests with all examples on one side."""
     cdef Number total = low.value[m]
@@ -417,7 +417,7 @@ SIZES, BUDGET, CHAINS, FEATURES = BY_SIZES, WITHIN_BUDGET, BY_CHAINS, WITHIN_FEA
 
 
 cdef Number by_feature(
-    Node* node, const Way* ways, int n_ways, double real, Side* low, Side* high, bint chains,
+    ShapeNode* node, const Way* ways, int n_ways, double real, Side* low, Side* high, bint chains,
     Number* chain, int m,
 ) noexcept nogil:
     """Each feature within its budget; the share of categorical ones is added to ``chain``."""
@@ -451,11 +451,11 @@ cdef Number by_feature(
     return with_one_sided(node, real, all_every, all_inner, m)
 
 
-cdef Node set_up(
+cdef ShapeNode set_up(
     const double[:, ::1] tests, double[:, ::1] block, double n, bint equal, int low, int high,
 ) noexcept:
     """A node whose children are not known yet; the first four rows of ``block`` are for sizes."""
-    cdef Node node
+    cdef ShapeNode node
     node.plain_left = node.plain_right = NULL
     node.tests, node.n_tests = <const Test*> &tests[0, 0], tests.shape[0]
     node.n, node.share, node.low, node.high = n, 0.5 if equal else 1.0, low, high
@@ -482,7 +482,7 @@ def node(
     cdef bint is_real
     cdef double[:, ::1] block = np.empty((18, size))
     cdef double[:, ::1] doubles = np.empty((2, left.shape[0] * left.shape[1]))
-    cdef Node here = set_up(tests, block, n, equal, low, high)
+    cdef ShapeNode here = set_up(tests, block, n, equal, low, high)
     here.left, here.right, here.width = &left[0, 0], &right[0, 0], left.shape[1]
     left_side.value, left_side.fall = <Number*> &block[4, 0], <Number*> &block[6, 0]
     right_side.value, right_side.fall = <Number*> &block[8, 0], <Number*> &block[10, 0]
@@ -550,7 +550,7 @@ def parts(
     cdef int64_t power
     cdef double[:, ::1] block = np.empty((4, size + 1))
     cdef Number[::1] totals = np.empty(out.shape[0], NUMBER)
-    cdef Node here = set_up(tests, block, 0.0, equal, low, high)
+    cdef ShapeNode here = set_up(tests, block, 0.0, equal, low, high)
     here.width = left.shape[1]
     with nogil:
         for m in range(first, size):

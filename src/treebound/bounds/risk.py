@@ -23,8 +23,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from treebound._utils.arrays import Floats
 from treebound._utils.validation import invalid
 from treebound.bounds._checks import check_size
 
@@ -36,8 +37,6 @@ _MIN_LOG_DELTA = -300.0
 # From so many rows on, log probabilities of the binomial law are known to 16 units in the last
 # place of the number of rows: the level is lowered by that, which makes the bound larger.
 _MANY_ROWS, _LOG_ERROR = 10**8, 2.0**-48
-
-Floats = NDArray[np.float64]
 
 
 def shawe_taylor(

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Ints
 from treebound.bounds._category_clusters import (
     CategoryClusters,
     TooMany,
@@ -31,7 +32,6 @@ from treebound.bounds.splits import UNBOUNDED, Features, features_of
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-IntArray = NDArray[np.int64]
 # Features of each kind, those with most categories, whose categories are shared between children.
 _MAX_FOLLOWED = 24
 _RULES = {
@@ -49,7 +49,7 @@ class LowerBound(NamedTuple):
 
     size: int
     by: str
-    build: Callable[[], IntArray]
+    build: Callable[[], Ints]
 
 
 def shattered_sample(shape: TreeShape, landscape: Landscape) -> NDArray[np.int64]:
@@ -139,7 +139,7 @@ def _by_thresholds(shape: TreeShape, features: Features, ordinal: int) -> LowerB
     return LowerBound(size, _RULES[option.rule], partial(_threshold_sample, shape, used, size))
 
 
-def _threshold_sample(shape: TreeShape, features: Features, size: int) -> IntArray:
+def _threshold_sample(shape: TreeShape, features: Features, size: int) -> Ints:
     table = clusters(features.real, stump_shatters(features))
     stump = None if features.is_real else stump_sample(features)
     X = table.sample(shape, stump)[:size]
@@ -175,7 +175,7 @@ def _by_categories(shape: TreeShape, features: Features) -> Iterator[LowerBound]
 
 def _category_sample(
     shape: TreeShape, table: CategoryClusters, fewer: Features, features: Features
-) -> IntArray:
+) -> Ints:
     sample = table.sample(shape, fewer)
     X = np.zeros((len(sample), features.width), dtype=np.int64)
     X[:, : len(fewer.ordinal)] = sample[:, : len(fewer.ordinal)]

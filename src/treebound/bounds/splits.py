@@ -23,12 +23,10 @@ from math import comb, prod
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats, Ints
 from treebound.landscape import Landscape
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 # More categories than any sample shows: an undeclared nominal column.
 UNBOUNDED = 1 << 400
 
@@ -186,7 +184,7 @@ def categorical_tests(features: Features, m: int) -> int:
     return ordinal + sum(nominal_splits(n, m) for n in features.nominal)
 
 
-def node_budget_table(features: Features, m: FloatArray | IntArray) -> FloatArray:
+def node_budget_table(features: Features, m: Floats | Ints) -> Floats:
     """``B(m)`` for an array of sample sizes."""
     splits = features.real * (m - 1.0)
     for o in features.ordinal:

@@ -52,10 +52,8 @@ class VCDimension:
 
     Attributes
     ----------
-    lower : int
-        Some sample of this size is shattered.
-    upper : int
-        No larger sample is shattered.
+    lower, upper : int
+        Some sample of the size ``lower`` is shattered, and none that is larger than ``upper``.
     lower_by, upper_by : str
         The lemma or method behind each bound, such as ``"cluster lemma"``; ignored in comparisons.
 

@@ -3,10 +3,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Codes, Floats
 from treebound.certificate.prior import PriorOptions
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
 
 class PriorSearch:
     def __init__(

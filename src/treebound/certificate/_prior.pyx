@@ -15,7 +15,7 @@ from libc.string cimport memcpy, memset
 
 from treebound.tree._thresholds import RULES
 
-from treebound.tree._route cimport Split, side_of
+from treebound.tree._route cimport RouteSplit, side_of
 from treebound.tree._thresholds cimport Rule, pick
 
 cdef enum:
@@ -24,7 +24,7 @@ cdef enum:
     NOMINAL = 2
 
 
-cdef struct Candidate:
+cdef struct PriorCandidate:
     double score         # what the search goes by
     double price         # -ln of its probability among the splits of the node
     double threshold     # NaN for a category
@@ -37,7 +37,7 @@ cdef struct Candidate:
     int32_t right
 
 
-cdef struct Node:
+cdef struct PriorNode:
     double go            # -ln of the probability to split, infinite without candidates
     double stop          # -ln of the probability to be a leaf
     int64_t first        # its candidates in the pool
@@ -59,13 +59,13 @@ cdef struct Run:         # how a run of the search goes; see ``run``
     uint64_t state
 
 
-cdef Candidate _blank
-CANDIDATE = np.asarray(<Candidate[:1]>&_blank).dtype
+cdef PriorCandidate _blank
+CANDIDATE = np.asarray(<PriorCandidate[:1]>&_blank).dtype
 
 
-cdef candidates_at(Candidate* first, Py_ssize_t n):
+cdef candidates_at(PriorCandidate* first, Py_ssize_t n):
     """Candidates as a structured array, not copied."""
-    return np.asarray(<Candidate[:n]>first) if n else np.empty(0, CANDIDATE)
+    return np.asarray(<PriorCandidate[:n]>first) if n else np.empty(0, CANDIDATE)
 
 
 cdef void* grown(void* block, size_t size) except NULL:
@@ -109,7 +109,7 @@ cdef class PriorSearch:
     cdef int cap, depth
     cdef Rule rule
     # the candidates of the node at hand
-    cdef Candidate* scratch
+    cdef PriorCandidate* scratch
     cdef Py_ssize_t n_scratch, room
     cdef int64_t* left_a     # class counts left of a candidate, on A and B
     cdef int64_t* left_b
@@ -117,8 +117,8 @@ cdef class PriorSearch:
     cdef double[::1] cuts
     cdef int32_t[::1] place
     # what the search has visited
-    cdef Node* nodes
-    cdef Candidate* pool
+    cdef PriorNode* nodes
+    cdef PriorCandidate* pool
     cdef int64_t* count_a
     cdef int64_t* count_b
     cdef double* labels      # -ln of the probability of each label
@@ -208,13 +208,13 @@ cdef class PriorSearch:
             self.scratch[i].log_share -= log(<double>columns)
         return 0
 
-    cdef Candidate* append(self, Py_ssize_t f) except NULL:
+    cdef PriorCandidate* append(self, Py_ssize_t f) except NULL:
         """Room for one more candidate, its counts zero."""
         cdef Py_ssize_t n = self.n
-        cdef Candidate* last
+        cdef PriorCandidate* last
         if self.n_scratch == self.room:
             self.room = max(256, 2 * self.room)
-            self.scratch = <Candidate*>grown(self.scratch, self.room * sizeof(Candidate))
+            self.scratch = <PriorCandidate*>grown(self.scratch, self.room * sizeof(PriorCandidate))
             self.left_a = <int64_t*>grown(self.left_a, self.room * n * sizeof(int64_t))
             self.left_b = <int64_t*>grown(self.left_b, self.room * n * sizeof(int64_t))
         memset(&self.left_a[self.n_scratch * n], 0, n * sizeof(int64_t))
@@ -230,7 +230,7 @@ cdef class PriorSearch:
         """``x == category`` for the categories of A at the node, missing too; of two the first."""
         cdef Py_ssize_t i, at, n = self.n, first = self.n_scratch
         cdef int32_t row, code, size = self.sizes[f]
-        cdef Candidate* last
+        cdef PriorCandidate* last
         for i in range(here.a0, here.a1):
             row = self.rows_a[f, i]
             code = size if isnan(self.a[f, row]) else <int32_t>self.a[f, row]
@@ -267,7 +267,7 @@ cdef class PriorSearch:
         cdef Py_ssize_t i, j, k, gap, n = self.n, cut = 0, gaps = 0, copies
         cdef double low, high, step
         cdef int32_t row
-        cdef Candidate* last
+        cdef PriorCandidate* last
         while present > a0 and isnan(self.a[f, self.rows_a[f, present - 1]]):
             present -= 1
         if present == a0:
@@ -391,7 +391,7 @@ cdef class PriorSearch:
         cdef Py_ssize_t i
         cdef double most = -INFINITY, max_tilted = -INFINITY, total = 0.0, tilted = 0.0
         cdef double log_odds, p, share
-        cdef Candidate* candidate
+        cdef PriorCandidate* candidate
         if self.n_scratch == 0:
             return INFINITY, -log1p(-self.hand * self.clip)
         for i in range(self.n_scratch):
@@ -436,7 +436,7 @@ cdef class PriorSearch:
         cdef double total = 0.0
         if at == self.room_nodes:
             self.room_nodes = max(256, 2 * at)
-            self.nodes = <Node*>grown(self.nodes, self.room_nodes * sizeof(Node))
+            self.nodes = <PriorNode*>grown(self.nodes, self.room_nodes * sizeof(PriorNode))
             self.count_a = <int64_t*>grown(self.count_a, self.room_nodes * n * sizeof(int64_t))
             self.count_b = <int64_t*>grown(self.count_b, self.room_nodes * n * sizeof(int64_t))
             self.labels = <double*>grown(self.labels, self.room_nodes * n * sizeof(double))
@@ -502,8 +502,8 @@ cdef class PriorSearch:
         """Price the splits of a node and keep the best of them, if any can pay."""
         cdef Py_ssize_t i, n = self.n
         cdef double least = INFINITY, as_leaf
-        cdef Node* entry
-        cdef Candidate* candidate
+        cdef PriorNode* entry
+        cdef PriorCandidate* candidate
         self.count_node(here)
         self.collect(here, self.nodes[node].depth)
         entry = &self.nodes[node]
@@ -527,7 +527,7 @@ cdef class PriorSearch:
         cdef Py_ssize_t i, j, n_kept = 0, first = self.n_pool
         if first + self.top + 1 > self.room_pool:
             self.room_pool = max(1024, 2 * (first + self.top + 1))
-            self.pool = <Candidate*>grown(self.pool, self.room_pool * sizeof(Candidate))
+            self.pool = <PriorCandidate*>grown(self.pool, self.room_pool * sizeof(PriorCandidate))
         for i in range(self.n_scratch):
             if n_kept == self.top and self.scratch[i].score <= self.pool[first + n_kept - 1].score:
                 continue
@@ -541,11 +541,11 @@ cdef class PriorSearch:
         self.n_pool += n_kept
         return 0
 
-    cdef Py_ssize_t divide_a(self, const Candidate* candidate, Span here) noexcept:
+    cdef Py_ssize_t divide_a(self, const PriorCandidate* candidate, Span here) noexcept:
         """Order the rows of A: those that go left first, each part as before in every column."""
         cdef Py_ssize_t f, i, left = here.a0
         cdef int32_t row
-        cdef Split split = split_of(candidate)
+        cdef RouteSplit split = split_of(candidate)
         cdef const double* column = &self.a[candidate.column, 0]
         for i in range(here.a0, here.a1):
             row = self.rows_a[0, i]
@@ -554,12 +554,12 @@ cdef class PriorSearch:
             left = self.divide(&self.rows_a[f, 0], here.a0, here.a1)
         return left
 
-    cdef Py_ssize_t divide_b(self, const Candidate* candidate, Span here) noexcept:
+    cdef Py_ssize_t divide_b(self, const PriorCandidate* candidate, Span here) noexcept:
         cdef Py_ssize_t i
         cdef int32_t row
         if here.b0 == here.b1:
             return here.b0
-        cdef Split split = split_of(candidate)
+        cdef RouteSplit split = split_of(candidate)
         cdef const double* column = &self.b[candidate.column, 0]
         for i in range(here.b0, here.b1):
             row = self.rows_b[i]
@@ -604,7 +604,7 @@ cdef class PriorSearch:
         cdef int64_t[::1] choice = choice_array
         cdef double[::1] cost = cost_array
         cdef int32_t[::1] labels = label_array
-        cdef Node* entry
+        cdef PriorNode* entry
         for node in range(self.n_nodes - 1, -1, -1):
             entry = &self.nodes[node]
             if entry.n_kept < 0:
@@ -637,7 +637,8 @@ cdef class PriorSearch:
                 split = splits[choice[node]]
                 stack += [(split["right"], at), (split["left"], -1)]
         size, inner, label = len(chosen), choice[chosen] >= 0, label[chosen]
-        split, nodes = splits[choice[chosen][inner]], np.asarray(<Node[:self.n_nodes]>self.nodes)[chosen]
+        split = splits[choice[chosen][inner]]
+        nodes = np.asarray(<PriorNode[:self.n_nodes]>self.nodes)[chosen]
         labels = np.asarray(<double[:self.n_nodes, :self.n]>self.labels)[chosen, label]
         log_splits, log_stops = np.zeros(size), -nodes["stop"]
         log_splits[inner] = -nodes["go"][inner] - split["price"]
@@ -658,9 +659,9 @@ cdef class PriorSearch:
         }
 
 
-cdef inline Split split_of(const Candidate* candidate) noexcept nogil:
+cdef inline RouteSplit split_of(const PriorCandidate* candidate) noexcept nogil:
     """A candidate as a split of a tree, in values that have no unknown categories."""
-    cdef Split split
+    cdef RouteSplit split
     cdef bint nominal = candidate.category >= 0
     split.low = candidate.category if nominal else -INFINITY
     split.high = candidate.category if nominal else candidate.threshold

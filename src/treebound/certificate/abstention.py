@@ -56,10 +56,8 @@ class Abstention:
         Errors among the predicted rows, predicted rows, and all rows that were counted.
     label : object
         The prediction where the tree abstains.
-    grouped : bool
-        True if a new case is a row drawn at random from a random group.
-    note : str
-        A sentence if rows that were used for fitting might not be noticed; else empty.
+    grouped, note
+        See :class:`~treebound.certificate.Certificate`.
     """
 
     tree: Tree

@@ -60,7 +60,7 @@ _GROUPED = Assumption(
     "from a group drawn at random, so that rows of large groups may be misclassified more often",
     False,
 )
-# Of every certificate from rows that are drawn apart by number.
+# Of every certificate from rows that are drawn by number.
 DRAWN_APART = tuple(
     Assumption(text, False)
     for text in (

@@ -38,10 +38,8 @@ class MeanCost:
         The largest cost that can occur.
     delta : float
         Probability that the bound is wrong.
-    grouped : bool
-        True if a new example is a row drawn at random from a random group.
-    note : str
-        A sentence if rows that were used for fitting might not be noticed; else empty.
+    grouped, note
+        See :class:`~treebound.certificate.Certificate`.
     """
 
     cost: float

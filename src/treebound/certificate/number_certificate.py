@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound._utils.quantities import quantity
 from treebound.bounds.risk import binomial_upper
 from treebound.certificate.certificate import ROW_OF_GROUP, bound_percent
 from treebound.certificate.mean_cost import MeanCost, certify_mean_cost
 from treebound.certificate.monitor import Monitor, tolerance_monitor
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -116,22 +114,9 @@ def certify_numbers(
 ) -> NumberCertificate:
     """Bound the errors of new predictions by the absolute errors of calibration rows.
 
-    Parameters
-    ----------
-    errors : ndarray of float64
-        The absolute error of each calibration row.
-    tolerance : float
-        The largest error that does not count, chosen without these rows.
-    delta : float
-        Probability that a bound is wrong.
-    y_range : tuple of float, optional
-        The least and the greatest possible number of the target; predictions are in it too.
-    folds, trees : int
-        These rows are the best of so many folds, and the tree is one of so many: they share delta.
-    grouped : bool
-        There is one row of each group.
-    note : str
-        See :class:`NumberCertificate`.
+    ``tolerance`` and ``y_range``, in which predictions are too, were chosen without these rows.
+    They are the best of so many ``folds``, and the tree is one of so many: these share ``delta``.
+    ``grouped``: there is one row of each group. ``note`` is that of :class:`NumberCertificate`.
     """
     values = np.asarray(errors, dtype=np.float64)
     exceeded, m, shares = int((values > tolerance).sum()), len(values), folds * trees

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -23,31 +24,10 @@ Words = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=()
 Format = Literal["terminal", "markdown", "latex", "csv", "html"]
 
 
-@command(
-    "treebound study run --sets sklearn:iris data.csv:label --draws 5 --store mine.sqlite",
-    "treebound study run --protocol paper --data raw --jobs 2",
-    of=study_app,
-    name="run",
-)
-def run_study(
-    *,
-    protocol: Literal["standard", "paper"] = "standard",
-    data: Path | None = None,
-    sets: Words = None,
-    models: Words = None,
-    draws: int | None = None,
-    jobs: int = 1,
-    backend: Literal["local", "dask"] = "local",
-    scheduler: str | None = None,
-    timeout: float = 3600.0,
-    store: Path = Path("results.sqlite"),
-    retry: Switch = False,
-    yes: Annotated[bool, Parameter(name=["--yes", "-y"], negative=())] = False,
-) -> None:
-    """Run the study of pruners, or go on with one that was stopped.
-
-    Results go to a SQLite file, one transaction each: stop it at any moment and run the same
-    command again.
+@Parameter(name="*")
+@dataclass(frozen=True)
+class RunOptions:
+    """The models and data sets of a run, and where it runs.
 
     Parameters
     ----------
@@ -75,28 +55,49 @@ def run_study(
         The file of results.
     retry
         Run models again that failed before.
+    """
+
+    protocol: Literal["standard", "paper"] = "standard"
+    data: Path | None = None
+    sets: Words = None
+    models: Words = None
+    draws: int | None = None
+    jobs: int = 1
+    backend: Literal["local", "dask"] = "local"
+    scheduler: str | None = None
+    timeout: float = 3600.0
+    store: Path = Path("results.sqlite")
+    retry: Switch = False
+
+
+@command(
+    "treebound study run --sets sklearn:iris data.csv:label --draws 5 --store mine.sqlite",
+    "treebound study run --protocol paper --data raw --jobs 2",
+    of=study_app,
+    name="run",
+)
+def run_study(
+    *,
+    options: RunOptions = RunOptions(),  # frozen
+    yes: Annotated[bool, Parameter(name=["--yes", "-y"], negative=())] = False,
+) -> None:
+    """Run the study of pruners, or go on with one that was stopped.
+
+    Results go to a SQLite file, one transaction each: stop it at any moment and run the same
+    command again.
+
+    Parameters
+    ----------
     yes
         Accept inferred types without a question.
     """
     from treebound.study import run
     from treebound.study.display import StudyDisplay
 
+    store = options.store
     with _stopped_by_hand(store), StudyDisplay(console) as display:
-        added = run(
-            protocol=protocol,
-            sets=sets,
-            models=models,
-            draws=draws,
-            data=data,
-            store=store,
-            jobs=jobs,
-            backend=backend,
-            scheduler=scheduler,
-            timeout=timeout,
-            retry=retry,
-            observer=display,
-            inferred=partial(_confirm_types, yes),
-        )
+        inferred = partial(_confirm_types, yes)
+        added = run(**vars(options), observer=display, inferred=inferred)
     console.print(f"{added:,} results added to {store}. Next: treebound study report {store}")
 
 

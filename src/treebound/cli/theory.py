@@ -41,6 +41,7 @@ Shape = Annotated[
 ]  # fmt: skip
 AtLeastZero = Annotated[int, Parameter(validator=validators.Number(gte=0))]
 AtLeastOne = Annotated[int, Parameter(validator=validators.Number(gte=1))]
+Examples = Annotated[AtLeastOne, Parameter(help="Size of the sample.")]
 Categories = Annotated[
     tuple[int | None, ...],
     Parameter(converter=_category_counts, n_tokens=1, negative=(), metavar="K,K"),
@@ -79,7 +80,16 @@ class FeatureOptions:
         return Landscape(self.real, ordinal, self.nominal)
 
 
-_NONE = FeatureOptions()
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ShapeOptions:
+    """The options of the commands on a tree shape."""
+
+    features: FeatureOptions = FeatureOptions()
+    as_json: AsJson = False
+
+
+_NONE = ShapeOptions()
 
 
 @command(
@@ -91,9 +101,8 @@ def vcdim(
     shape: Shape,
     /,
     *,
-    features: FeatureOptions = _NONE,
     sample: Switch = False,
-    as_json: AsJson = False,
+    options: ShapeOptions = _NONE,
 ) -> None:
     """VC dimension of a tree shape: exact, or between two bounds.
 
@@ -104,10 +113,10 @@ def vcdim(
     """
     from treebound import bounds
 
-    landscape = features.landscape()
+    landscape = options.features.landscape()
     result = bounds.vc_dimension(shape, landscape)
     rows = bounds.shattered_sample(shape, landscape).tolist() if sample else []
-    if as_json:
+    if options.as_json:
         facts = asdict(result) | {"exact": result.exact} | ({"sample": rows} if sample else {})
         _print_json(shape=str(shape), **asdict(landscape), **facts)
         return
@@ -128,19 +137,16 @@ def growth(
     shape: Shape,
     /,
     *,
-    examples: AtLeastOne,
+    examples: Examples,
     classes: AtLeastOne = 2,
-    features: FeatureOptions = _NONE,
     form: Literal["best", "tight", "chain-sum", "fast", "closed", "chain"] = "best",
     all_forms: Switch = False,
-    as_json: AsJson = False,
+    options: ShapeOptions = _NONE,
 ) -> None:
     """Growth function of a tree shape: in how many ways it can label a sample, at most.
 
     Parameters
     ----------
-    examples
-        Size of the sample.
     classes
         Number of classes.
     form
@@ -150,14 +156,14 @@ def growth(
     """
     from treebound.bounds import log_growth, log_growth_leaves
 
-    landscape = features.landscape()
+    landscape = options.features.landscape()
     forms = FORMS if all_forms else (form,)
     logs = {name: log_growth(shape, examples, classes, landscape, form=name) for name in forms}
     everything = examples * math.log(classes)
     if all_forms:
         leaves = shape.leaves
         logs["all shapes"] = float(log_growth_leaves(leaves, examples, classes, landscape))
-    if as_json:
+    if options.as_json:
         _print_json(
             shape=str(shape),
             **asdict(landscape),
@@ -182,18 +188,15 @@ def partitions(
     shape: Shape,
     /,
     *,
-    examples: AtLeastOne,
+    examples: Examples,
     parts: AtLeastOne = 2,
-    features: FeatureOptions = _NONE,
     search: AtLeastZero = 0,
-    as_json: AsJson = False,
+    options: ShapeOptions = _NONE,
 ) -> None:
     """Partitioning function of a tree shape: in how many ways it can split a sample, at most.
 
     Parameters
     ----------
-    examples
-        Size of the sample.
     parts
         Number of parts.
     search
@@ -201,7 +204,7 @@ def partitions(
     """
     from treebound import bounds
 
-    landscape = features.landscape()
+    landscape = options.features.landscape()
     upper = bounds.partitions(shape, parts, examples, landscape)
     facts: dict[str, Any] = {"at most": upper}
     if search:
@@ -209,7 +212,7 @@ def partitions(
             shape, parts, examples, landscape, max_samples=search, stop_at=upper
         )
         facts |= {"at least": worst.count, "exact": worst.exact or worst.count == upper}
-    if as_json:
+    if options.as_json:
         named = {name.replace(" ", "_"): value for name, value in facts.items()}
         _print_json(shape=str(shape), **asdict(landscape), examples=examples, parts=parts, **named)
         return

@@ -393,10 +393,7 @@ class Training:
         def find(k: int) -> Alternatives:
             from treebound.estimators.alternatives import find_alternatives
 
-            return find_alternatives(
-                parameters, model, rows.table, rows.labels, k=k, sample_weight=rows.weight,
-                groups=rows.groups,
-            )  # fmt: skip
+            return find_alternatives(parameters, model, rows, k=k, without=None)
 
         return Fitted(model, table.names, find)
 

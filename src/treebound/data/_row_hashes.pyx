@@ -40,7 +40,7 @@ ctypedef fused code:
 cdef uint64_t STEP = 0x9E3779B97F4A7C15
 
 
-cdef extern from *:
+cdef extern from * nogil:
     """
     #include <math.h>
     #include <stddef.h>
@@ -111,23 +111,12 @@ cdef extern from *:
         double smaller
         uint64_t power
     Digits DIGITS[2048]
-    uint64_t bits_of(double value) noexcept nogil
-    void add_doubles(
-        const double* values, const uint64_t* keys, Py_ssize_t n_rows, Py_ssize_t width,
-        uint64_t* hashes,
-    ) noexcept nogil
-    void add_floats(
-        const float* values, const uint64_t* keys, Py_ssize_t n_rows, Py_ssize_t width,
-        uint64_t* hashes,
-    ) noexcept nogil
-    void add_exact_doubles(
-        const double* values, const uint64_t* keys, Py_ssize_t n_rows, Py_ssize_t width,
-        uint64_t* hashes,
-    ) noexcept nogil
-    void add_exact_floats(
-        const float* values, const uint64_t* keys, Py_ssize_t n_rows, Py_ssize_t width,
-        uint64_t* hashes,
-    ) noexcept nogil
+    uint64_t bits_of(double value)
+    # values, keys, number of rows, number of columns, hashes
+    void add_doubles(const double*, const uint64_t*, Py_ssize_t, Py_ssize_t, uint64_t*)
+    void add_floats(const float*, const uint64_t*, Py_ssize_t, Py_ssize_t, uint64_t*)
+    void add_exact_doubles(const double*, const uint64_t*, Py_ssize_t, Py_ssize_t, uint64_t*)
+    void add_exact_floats(const float*, const uint64_t*, Py_ssize_t, Py_ssize_t, uint64_t*)
 
 
 def _fill_digits():

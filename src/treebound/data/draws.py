@@ -25,6 +25,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Ints
 from treebound._utils.choices import Unknown
 from treebound.data._row_hashes import chain_column
 from treebound.data.matrix import Matrix
@@ -34,7 +35,6 @@ from treebound.data.summaries import TableSummary
 from treebound.data.weights import is_whole, relative_weights
 
 Keys = NDArray[np.uint64]
-Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 # Duplicates stay together if that leaves this many rows for each part.
 _ENOUGH = 10

@@ -25,7 +25,7 @@ from treebound.data.weights import check_total, class_factors
 if TYPE_CHECKING:
     from treebound.data.draws import Tenth
 
-_SAMPLE_ROWS = 65536  # to choose bins by
+SAMPLE_ROWS = 65536  # to choose bins by
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ def _samples(parts: Sequence[PartFacts], n_rows: int) -> tuple[NDArray[Any], ...
     """Values of real columns, from every part in proportion to its rows."""
     chosen = []
     for part in parts:
-        share = int(np.ceil(_SAMPLE_ROWS * (part.n_rows / n_rows)))
+        share = int(np.ceil(SAMPLE_ROWS * (part.n_rows / n_rows)))
         chosen.append([values[spread(len(values), share)] for values in part.sample])
     return tuple(np.concatenate(values) for values in zip(*chosen, strict=True))
 

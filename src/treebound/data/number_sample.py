@@ -11,17 +11,16 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound.data.columns import Column
 from treebound.data.draws import Selection, Splitter, folds
 from treebound.data.frames import Table
 from treebound.data.matrix import Matrix
 from treebound.data.numeric_target import NumericTarget
 from treebound.data.row_hashes import row_hashes
-from treebound.data.sample import EncodedRows, Sample, WeightedTargets
+from treebound.data.sample import EncodedRows, Sample, WeightedTargets, joined_rows
 from treebound.data.summaries import TableSummary, TargetSummary
 from treebound.data.weights import is_whole
-
-Floats = NDArray[np.float64]
 
 
 class WeightedNumbers(WeightedTargets, ABC):
@@ -117,13 +116,7 @@ class NumberSample(EncodedRows, WeightedNumbers):
     def joined(samples: Sequence[NumberSample]) -> NumberSample:
         """Return the rows of samples with the same columns, one after the other."""
         samples = [sample for sample in samples if sample.n_rows] or samples[:1]
-        if len(samples) == 1:
-            return samples[0]
-        weight = None
-        if any(sample.weight is not None for sample in samples):
-            weight = np.concatenate([sample.weights for sample in samples])
-        X = Matrix.stacked([sample.X for sample in samples])
-        return NumberSample(X, np.concatenate([sample.y for sample in samples]), weight)
+        return samples[0] if len(samples) == 1 else NumberSample(*joined_rows(samples))
 
     def nodes_of(self, tree: Any) -> NDArray[np.int32]:
         nodes: NDArray[np.int32] = tree.apply(self.X)

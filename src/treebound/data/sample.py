@@ -89,6 +89,17 @@ class EncodedRows(WeightedTargets):
         return self if matrix is self.X else replace(self, X=matrix)
 
 
+def joined_rows(
+    samples: Sequence[EncodedRows],
+) -> tuple[Matrix, NDArray[Any], NDArray[np.float64] | None]:
+    """Return the columns, targets and weights of samples, one after the other."""
+    weight = None
+    if any(sample.weight is not None for sample in samples):
+        weight = np.concatenate([sample.weights for sample in samples])
+    X = Matrix.stacked([sample.X for sample in samples])
+    return X, np.concatenate([sample.y for sample in samples]), weight
+
+
 @dataclass(frozen=True, eq=False)
 class Sample(EncodedRows):
     """Encoded and checked rows with their classes and weights; immutable.
@@ -186,12 +197,7 @@ class Sample(EncodedRows):
         samples = [sample for sample in samples if sample.n_rows] or samples[:1]
         if len(samples) == 1:
             return samples[0]
-        weight = None
-        if any(sample.weight is not None for sample in samples):
-            weight = np.concatenate([sample.weights for sample in samples])
-        X = Matrix.stacked([sample.X for sample in samples])
-        y = np.concatenate([sample.y for sample in samples])
-        return Sample(X, y, weight, samples[0].classes, samples[0].factors)
+        return Sample(*joined_rows(samples), samples[0].classes, samples[0].factors)
 
     @classmethod
     def learn(
@@ -200,8 +206,8 @@ class Sample(EncodedRows):
         y: Any,
         sample_weight: Any = None,
         *,
-        class_weight: ClassWeight = None,
         classes: NDArray[Any] | None = None,
+        class_weight: ClassWeight = None,
         groups: Any = None,
         categorical_features: Any = "from_dtype",
         ordinal_features: Any = None,
@@ -219,10 +225,10 @@ class Sample(EncodedRows):
         sample_weight : array-like of shape (n_rows,) or number, optional
             The weight of each row, or of every row. Whole numbers stand for repeated rows; of
             others only the ratios matter.
-        class_weight : "balanced", mapping of class to weight, or None
-            Multiplies the sample weights; only the ratios matter.
         classes : ndarray, optional
             All classes, if some of them may have no rows here.
+        class_weight : "balanced", mapping of class to weight, or None
+            Multiplies the sample weights; only the ratios matter.
         groups : array-like of shape (n_rows,), optional
             The group of each row, such as a patient.
         categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask

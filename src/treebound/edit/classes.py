@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound._utils.validation import invalid
 from treebound.data import Sample
 from treebound.data.draws import Selection
@@ -16,7 +17,7 @@ from treebound.data.frames import Table, read_table
 from treebound.data.sample import LabelledRows
 from treebound.edit.certifying import Certifier
 from treebound.edit.figures import Figures
-from treebound.edit.kind import Floats, TargetKind
+from treebound.edit.kind import TargetKind
 from treebound.edit.places import turns
 from treebound.edit.rows import EditedRows
 from treebound.growing import GrowOptions, grow

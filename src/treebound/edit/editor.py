@@ -100,7 +100,10 @@ class Editor(ShownTree):
         self.offered, self._finish = alternatives, finish
         self._start: Model | RegressionModel = with_categories(self._source, X)
         self.kind = kind_of(self._start)
-        self._rows = read_rows(self.kind, X, y, test, sample_weight, groups)
+        if alternatives is not None and isinstance(self._start, RegressionModel):
+            raise invalid("alternatives", "edit", "None for a regression tree", type(alternatives))
+        rows = self.kind.labelled(X, y, sample_weight, groups)
+        self._rows = read_rows(self.kind, rows, test)
         self._trees = EditedTrees(self.kind, self._rows.sample)
         self._certifier = self.kind.certifier(self._rows)
         model = self._certifier.first()

@@ -75,18 +75,7 @@ class Figures:
         ]
 
     def compared_with(self, before: Figures) -> str:
-        """The figures, each after its value before.
-
-        Parameters
-        ----------
-        before : Figures
-            Those of another tree.
-
-        Returns
-        -------
-        str
-            One line for each figure.
-        """
+        """The figures, one in each line, each after its value ``before``."""
         return "\n".join(f"{name:<15} {was} -> {now}" for name, was, now in self.lines(before))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound.data import Sample
 from treebound.data.draws import Selection
 from treebound.data.frames import Table
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from treebound.edit.figures import Figures
     from treebound.edit.rows import EditedRows
 
-Floats = NDArray[np.float64]
 AnyModel = TypeVar("AnyModel", bound=Model | RegressionModel)
 AnyTree = TypeVar("AnyTree", bound=Tree | RegressionTree)
 AnySample = TypeVar("AnySample", bound=Sample | NumberSample)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound._utils.quantities import quantity
 from treebound._utils.validation import Number, invalid
 from treebound.data import Sample
@@ -20,7 +21,7 @@ from treebound.data.numbers import read_numbers
 from treebound.data.sample import LabelledRows
 from treebound.edit.certifying import NumberCertifier
 from treebound.edit.figures import Figures
-from treebound.edit.kind import Floats, TargetKind
+from treebound.edit.kind import TargetKind
 from treebound.edit.rows import EditedRows
 from treebound.growing import GrowOptions, grow_numbers
 from treebound.model import RegressionModel

@@ -75,15 +75,11 @@ def _lists_more(learned: Column, column: Column) -> bool:
 
 def read_rows(
     kind: TargetKind[Any, Any, AnySample],
-    X: Any,
-    y: Any,
-    test: Any,
-    sample_weight: Any,
-    groups: Any = None,
+    rows: LabelledRows,
+    test: tuple[Any, Any] | None = None,
 ) -> EditedRows[AnySample]:
     """Read the rows of an editor; other rows than those of fit are refused."""
     model = kind.model
-    rows = kind.labelled(X, y, sample_weight, groups)
     _check_known(kind, rows)
     trained = _drawn_again(kind, rows)
     if not kind.counts_agree(trained.sample):

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.validation import parameters_of
 from treebound.estimators.methods import ModelMethods
 from treebound.model import Model
 
@@ -64,13 +63,10 @@ class AbstainingClassifier(ModelMethods):
         """
         return self.model_.predict(X)
 
-    @parameters_of(predict)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probability of each class, also of rows on which the tree abstains.
 
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
+        ``X`` is a table as for :meth:`predict`. The result has the shape (n_rows, n_classes).
         """
         return self._predicting.predict_proba(X)
 

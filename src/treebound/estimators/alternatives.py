@@ -14,6 +14,7 @@ from treebound._utils.validation import Constraint, Number, Whole, check, invali
 from treebound.certificate.held_out import HeldOut
 from treebound.data import Matrix, Sample
 from treebound.data.draws import folds
+from treebound.data.sample import LabelledRows
 from treebound.edit.classes import ClassKind
 from treebound.edit.rows import EditedRows, read_rows
 from treebound.estimators.fitting import fit_sample
@@ -146,14 +147,11 @@ class Alternatives(Sequence[Model]):
 def find_alternatives(
     parameters: FitParameters,
     model: Model,
-    X: Any,
-    y: Any,
+    fitted_on: LabelledRows,
     *,
-    k: int = 5,
+    k: int,
     within: float = 0.01,
-    without: str | None = None,
-    sample_weight: Any = None,
-    groups: Any = None,
+    without: str | None,
 ) -> Alternatives:
     """Return good trees that differ; see ``BoundTreeClassifier.alternatives``."""
     limits: dict[str, Constraint] = {"k": Whole(1), "within": Number(0.0)}
@@ -165,7 +163,7 @@ def find_alternatives(
     if model.evidence.proof is not None:
         must = "'training', 'held-out' or 'folds' for alternatives"
         raise invalid("certificate", "", must, parameters.certificate)
-    rows = read_rows(ClassKind(model), X, y, None, sample_weight, groups)
+    rows = read_rows(ClassKind(model), fitted_on)
     sample = rows.sample.without_identifiers()
     if is_large(sample.n_rows, len(sample.columns)):
         raise ValueError(

@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
+from treebound._utils.validation import parameters_of
 from treebound.data import Column, Matrix
 from treebound.data.frames import read_table
 from treebound.data.streams import in_database, is_on_dask, is_stream
 from treebound.edit import Editor
 from treebound.exchange import save, to_c, to_onnx, to_python, to_sql
+from treebound.exchange.code import Output
 from treebound.growing import GrowOptions
 from treebound.landscape import Landscape
 from treebound.model import Model, RegressionModel
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from scipy.sparse import csr_matrix
     from sklearn.utils import Tags
+
+    from treebound.show.report_data import AlternativeTrees
 
 AnyModel = TypeVar("AnyModel", Model, RegressionModel)
 # Methods of scikit-learn's trees, and the attributes that replace them.
@@ -148,7 +152,7 @@ class FittedTree(Generic[AnyModel]):
         max_depth : int, optional
             Subtrees below this depth are drawn as one node.
         digits : int, optional
-            Significant digits of thresholds; by default they are exact.
+            As in :meth:`to_text`.
 
         See Also
         --------
@@ -165,10 +169,8 @@ class FittedTree(Generic[AnyModel]):
         ----------
         document : bool
             Write a whole document, cropped to the tree, instead of the picture alone.
-        max_depth : int, optional
-            Subtrees below this depth are drawn as one node.
-        digits : int, optional
-            Significant digits of thresholds; by default they are exact.
+        max_depth, digits : int, optional
+            As in :meth:`to_dot`.
 
         See Also
         --------
@@ -178,6 +180,8 @@ class FittedTree(Generic[AnyModel]):
 
     def plot(
         self,
+        X: Any = None,
+        y: Any = None,
         *,
         ax: Axes | None = None,
         max_depth: int | None = None,
@@ -188,6 +192,9 @@ class FittedTree(Generic[AnyModel]):
 
         Parameters
         ----------
+        X, y : table, and labels or numbers, optional
+            Rows for histograms in the nodes, by class, of the column that the node splits on, or of
+            a regression tree for boxplots in the leaves; for example the training rows.
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure of suitable size.
         max_depth : int, optional
@@ -202,7 +209,7 @@ class FittedTree(Generic[AnyModel]):
         treebound.show.TreeDisplay : The same as an object with the positions of the nodes.
         """
         display = TreeDisplay.from_estimator(
-            self, max_depth=max_depth, digits=digits, ax=ax, fontsize=fontsize
+            self, X, y, max_depth=max_depth, digits=digits, ax=ax, fontsize=fontsize
         )
         return display.ax_
 
@@ -240,36 +247,47 @@ class FittedTree(Generic[AnyModel]):
         """
         return cls._of_file(path)
 
-    def to_python(self, *, name: str = "predict") -> str:
+    def to_python(self, *, name: str = "predict", output: Output = "label") -> str:
         """Return the source of a Python function with the same predictions.
 
         Parameters
         ----------
         name : str
             Name of the function; it must not begin with an underscore.
+        output : {"label", "proba"}
+            Return the prediction, or, of a classifier, a list of probabilities in the order of
+            ``CLASSES``.
 
         See Also
         --------
         treebound.exchange.to_python : The same as a function, also for a tree.
         """
-        return to_python(self, name=name)
+        return to_python(self, name=name, output=output)
 
-    def to_c(self, *, name: str = "predict") -> str:
+    def to_c(self, *, name: str = "predict", output: Output = "label") -> str:
         """Return C source, ``predict(const struct predict_row *row)``, of the same predictions.
 
         Parameters
         ----------
         name : str
             Name of the function, and prefix of all other names; it must not begin with ``x_``.
+        output : {"label", "proba"}
+            Return the number, or the index of the class; with ``"proba"`` also write the
+            probability of each class.
 
         See Also
         --------
         treebound.exchange.to_c : The same as a function, also for a tree.
         """
-        return to_c(self, name=name)
+        return to_c(self, name=name, output=output)
 
     def to_sql(
-        self, *, table: str | None = None, name: str = "prediction", dialect: str | None = None
+        self,
+        *,
+        table: str | None = None,
+        name: str = "prediction",
+        output: Output = "label",
+        dialect: str | None = None,
     ) -> str:
         """Return an SQL ``CASE`` expression with the same predictions.
 
@@ -279,6 +297,9 @@ class FittedTree(Generic[AnyModel]):
             If given, write a whole query, ``SELECT table.*, CASE ... AS prediction FROM table``.
         name : str
             Name of the result; probabilities are named after it and the class.
+        output : {"label", "proba"}
+            Write the prediction, or, of a classifier, the probability of each class, separated by
+            commas.
         dialect : str, optional
             The database, such as ``"sqlite"``, ``"duckdb"``, ``"postgres"``, ``"mysql"``,
             ``"tsql"``, ``"bigquery"``, ``"snowflake"`` or ``"spark"``.
@@ -287,7 +308,7 @@ class FittedTree(Generic[AnyModel]):
         --------
         treebound.exchange.to_sql : The same as a function, also for a tree.
         """
-        return to_sql(self, table=table, name=name, dialect=dialect)
+        return to_sql(self, table=table, name=name, output=output, dialect=dialect)
 
     def to_onnx(self, *, missing_text: str = "") -> Any:
         """Return an ONNX model with the same predictions; numbers are doubles.
@@ -346,16 +367,6 @@ class TreeEstimator(FittedTree[AnyModel]):
         """Return a fitted copy with another model."""
         return copy(self)._set_model(model)
 
-    def _editor(self, X: Any, y: Any, **options: Any) -> Editor:
-        """Return an editor; warn of what it does to a certificate from calibration rows."""
-        self._fitted()
-        editor = Editor(self, X, y, finish=self._with_model, **options)
-        if editor.notice:
-            hint = " Hint: done(calibration_unseen=True) states that none was seen."
-            words = editor.notice + hint * editor.calibration_can_certify
-            warnings.warn(words, UserWarning, stacklevel=3)
-        return editor
-
     # -- rows --------------------------------------------------------------------------------
 
     def _rows(self, X: Any) -> Any:
@@ -382,18 +393,10 @@ class TreeEstimator(FittedTree[AnyModel]):
         return predict(self._fitted(), self._rows(X))
 
     def apply(self, X: Any) -> Any:
-        """Return the node of ``tree_`` that each row reaches.
+        """Return the node of ``tree_`` that each row reaches, an array of shape (n_rows,).
 
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
-            in batches.
-
-        Returns
-        -------
-        ndarray of int32, shape (n_rows,)
-            Leaves, or inner nodes with ``handle_unknown="stop"``.
+        These are leaves, or inner nodes too with ``handle_unknown="stop"``. ``X`` is a table as for
+        ``predict``.
         """
         return self._predict(X, "node", type(self._fitted()).apply)
 
@@ -440,3 +443,64 @@ class TreeEstimator(FittedTree[AnyModel]):
         (2, 8)
         """
         return self._with_model(self._fitted().prune_to(leaves, step=step))
+
+    @parameters_of(Editor)
+    def edit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        test: tuple[Any, Any] | None = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        autosave: str | os.PathLike[str] | None = None,
+        alternatives: AlternativeTrees | None = None,
+    ) -> Editor:
+        """Change the tree by hand; this estimator is not changed.
+
+        X and y must be the rows that the tree was trained on; others raise a ValueError.
+
+        Returns
+        -------
+        Editor
+            A notebook with anywidget shows it as a page to edit in. Its method ``done`` gives a
+            fitted classifier or regressor with the edited tree.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> import treebound as tb
+        >>> rows = load_iris(return_X_y=True, as_frame=True)
+        >>> clf = tb.BoundTreeClassifier().fit(*rows)
+        >>> editor = clf.edit(*rows)
+        >>> step = editor.collapse("R")
+        >>> editor.done().n_leaves_, clf.n_leaves_
+        (2, 7)
+
+        A regression tree is edited in the same way:
+
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> editor = tb.BoundTreeRegressor(max_leaves=3).fit(X, y).edit(X, y)
+        >>> print(editor.relabel("L", 110, note="guideline"))
+        If s5 <= -0.004: predict 110 instead of 111.77. Note: guideline
+        leaves          3 -> 3
+        training RMSE   60.89 -> 60.88
+        """
+        self._fitted()
+        editor = Editor(
+            self,
+            X,
+            y,
+            test=test,
+            sample_weight=sample_weight,
+            groups=groups,
+            autosave=autosave,
+            alternatives=alternatives,
+            finish=self._with_model,
+        )
+        if editor.notice:
+            hint = " Hint: done(calibration_unseen=True) states that none was seen."
+            words = editor.notice + hint * editor.calibration_can_certify
+            warnings.warn(words, UserWarning, stacklevel=2)
+        return editor

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
@@ -15,9 +14,9 @@ from sklearn.utils.validation import validate_data
 from treebound._utils.progress import Report
 from treebound._utils.validation import invalid, parameters_of
 from treebound.data.frames import read_table
+from treebound.data.sample import LabelledRows
 from treebound.data.streams import in_database, is_on_dask, is_stream
 from treebound.data.targets import class_order
-from treebound.edit import Editor
 from treebound.estimators.base import TreeEstimator
 from treebound.estimators.fitting import fit_table
 from treebound.estimators.methods import ModelMethods
@@ -159,8 +158,8 @@ class BoundTreeClassifier(
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
-            in batches.
+            The columns of the training table, in memory or as :meth:`fit` takes them: a pyarrow
+            dataset or a lazy polars frame is read in batches.
 
         Returns
         -------
@@ -173,28 +172,13 @@ class BoundTreeClassifier(
     def predict_proba(self, X: Any) -> Any:
         """Predict the probability of each class for each row, smoothed by ``smoothing``.
 
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
-            in batches.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-            The classes in the order of ``classes_``.
+        ``X`` is a table as for :meth:`predict`. The result has the shape (n_rows, n_classes); the
+        classes are in the order of ``classes_``.
         """
         return self._predict(X, "proba", Model.predict_proba)
 
     def predict_log_proba(self, X: Any) -> Any:
-        """Predict the log-probability of each class for each row, see :meth:`predict_proba`.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
-            in batches.
-        """
+        """Predict the log-probability of each class for each row, see :meth:`predict_proba`."""
         if in_database(X):
             raise TypeError(
                 "A database gives no logarithms of probabilities. Hint: use predict_proba."
@@ -207,8 +191,7 @@ class BoundTreeClassifier(
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            The columns of the training table. A pyarrow dataset or a lazy polars frame is read
-            in batches.
+            As for :meth:`predict`.
         y : array-like of shape (n_rows,), or str
             The labels; of a table that is not in memory, as for :meth:`fit`.
         sample_weight : array-like of shape (n_rows,), or str, optional
@@ -276,7 +259,7 @@ class BoundTreeClassifier(
             What ``predict`` gives for the other cases, of the type of the classes; by default
             ``"abstain"``, or -1 if the classes are numbers.
         delta : float, optional
-            Probability that a bound is wrong; by default that of the classifier.
+            Probability that a bound is wrong; by default 0.05.
         groups : array-like of shape (n_rows,), optional
             The group of each row, of which one is counted; required if ``fit`` had groups.
 
@@ -363,68 +346,9 @@ class BoundTreeClassifier(
         """
         from treebound.estimators.alternatives import find_alternatives
 
-        return find_alternatives(
-            self, self._fitted(), X, y, k=k, within=within, without=without,
-            sample_weight=sample_weight, groups=groups,
-        )  # fmt: skip
-
-    def edit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        test: tuple[Any, Any] | None = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-        autosave: str | PathLike[str] | None = None,
-        alternatives: Alternatives | None = None,
-    ) -> Editor:
-        """Change the tree by hand; this classifier is not changed.
-
-        X and y must be the rows that the tree was trained on.
-
-        Parameters
-        ----------
-        X, y : table and labels
-            The rows it was fitted on.
-        test : (X, y), optional
-            Rows for the test error. They cannot be used for a certificate afterwards; the model
-            records them.
-        sample_weight, groups : array-like of shape (n_rows,), optional
-            The weights and the groups of ``fit``.
-        autosave : path, optional
-            A file that keeps the steps, written after each of them, to
-            :meth:`~treebound.edit.Editor.recover` them.
-        alternatives : Alternatives, optional
-            Other good trees, from :meth:`treebound.BoundTreeClassifier.alternatives`, to
-            :meth:`~treebound.edit.Editor.adopt` one of them.
-
-        Returns
-        -------
-        Editor
-            A notebook with anywidget shows it as a page to edit in. Its method ``done`` gives a
-            fitted classifier with the edited tree.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> import treebound as tb
-        >>> rows = load_iris(return_X_y=True, as_frame=True)
-        >>> clf = tb.BoundTreeClassifier().fit(*rows)
-        >>> editor = clf.edit(*rows)
-        >>> step = editor.collapse("R")
-        >>> editor.done().n_leaves_, clf.n_leaves_
-        (2, 7)
-        """
-        return self._editor(
-            X,
-            y,
-            test=test,
-            sample_weight=sample_weight,
-            groups=groups,
-            autosave=autosave,
-            alternatives=alternatives,
-        )
+        model = self._fitted()
+        rows = LabelledRows.of(X, y, sample_weight, groups)
+        return find_alternatives(self, model, rows, k=k, within=within, without=without)
 
 
 def _log_proba(model: Model, X: Any, n_jobs: int | None) -> NDArray[np.float64]:

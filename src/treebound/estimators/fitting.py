@@ -40,7 +40,6 @@ from treebound.growing import GrowOptions, grow, grow_on_engine, make_bins
 from treebound.growing.engine import LocalEngine
 from treebound.growing.graph import search
 from treebound.model import Model
-from treebound.model.evidence import Evidence
 from treebound.model.model import row_counts, with_probable_labels, with_smoothing
 from treebound.model.options import PredictionOptions, ReadingOptions
 from treebound.model.parameters import (
@@ -171,7 +170,7 @@ def _fit_calibrated(
         assert model.evidence.calibration is not None
         return model, model.evidence.calibration.errors
 
-    model: Model = best_of_folds(fit, folds, parameters.delta).fitted
+    model: Model = best_of_folds(fit, folds).fitted
     counts = model.evidence.calibration
     assert counts is not None
     counts = replace(counts, folds=len(folds), grouped=rows.groups is not None)
@@ -287,7 +286,7 @@ def _by_prior(
     """Search for a tree with a small certified error, from a prior by a fifth of the rows."""
     limits = PriorOptions.of(options.thresholds, options.max_depth)
     prior = Prior(sample, draw, limits, costs=costs)
-    trees = search_trees(prior, parameters.delta, seed=draw.salt, progress=watch.report_search())
+    trees = search_trees(prior, seed=draw.salt, progress=watch.report_search())
     max_leaves = leaf_limit(parameters)
     if max_leaves is not None:
         trees = [tree for tree in trees if tree.leaves <= max_leaves]
@@ -355,6 +354,5 @@ def _model(parameters: FitParameters, tree: Tree, options: GrowOptions) -> Model
         options=options,
         reading=ReadingOptions(parameters.handle_unknown),
         prediction=PredictionOptions(parameters.smoothing),
-        evidence=Evidence(parameters.delta),
         provenance=Provenance(parameter_values(parameters)),
     )

@@ -12,23 +12,17 @@ from treebound._utils.choices import CertificateKind
 from treebound.certificate import Certificate, Frontier
 from treebound.certificate.mean_cost import MeanCost
 from treebound.estimators.base import FittedTree
-from treebound.exchange import load, to_c, to_python, to_sql, write_predictions
-from treebound.exchange.code import Output
+from treebound.exchange import load, write_predictions
 from treebound.landscape import Landscape
 from treebound.model import Model
 from treebound.model.guarantees import certify_cost
 from treebound.model.methods import as_model
 from treebound.pruning import Estimate, PruningPath, PruningResult, SizeEstimate
-from treebound.show import (
-    Explanation,
-    TreeDisplay,
-    explain,
-    to_html,
-)
+from treebound.show import Explanation, explain, to_html
 from treebound.tree.model import Tree
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 
 class ModelMethods(FittedTree[Model]):
@@ -136,7 +130,7 @@ class ModelMethods(FittedTree[Model]):
         landscape : Landscape, optional
             The features to split on, for a certificate from training rows.
         delta : float, optional
-            Probability that the bound fails; by default that of the classifier.
+            Probability that the bound fails; by default 0.05.
         groups : array-like of shape (n_rows,), optional
             The group of each row, of which one is counted; required if ``fit`` had groups.
 
@@ -169,7 +163,7 @@ class ModelMethods(FittedTree[Model]):
             of an error on each class (1 for classes that a mapping leaves out); by default those of
             ``fit``.
         delta : float, optional
-            Probability that the bound fails; by default that of the classifier.
+            Probability that the bound fails; by default 0.05.
         groups : array-like of shape (n_rows,), optional
             The group of each row, of which one is counted; required if ``fit`` had groups.
 
@@ -252,41 +246,6 @@ class ModelMethods(FittedTree[Model]):
             tree_facts=tree_facts,
         )
 
-    def plot(
-        self,
-        X: Any = None,
-        y: Any = None,
-        *,
-        ax: Axes | None = None,
-        max_depth: int | None = None,
-        digits: int | None = None,
-        fontsize: float | None = None,
-    ) -> Axes:
-        """Draw the tree with matplotlib.
-
-        Parameters
-        ----------
-        X, y : table and labels, optional
-            Rows for histograms in the nodes, by class, of the column that the node splits on; for
-            example the training rows.
-        ax : matplotlib Axes, optional
-            Axes to draw in; by default those of a new figure of suitable size.
-        max_depth : int, optional
-            Deeper nodes are omitted and counted.
-        digits : int, optional
-            Significant digits of thresholds; by default they are exact.
-        fontsize : float, optional
-            In points; by default it depends on the number of leaves.
-
-        See Also
-        --------
-        treebound.show.TreeDisplay : The same as an object with the positions of the nodes.
-        """
-        display = TreeDisplay.from_estimator(
-            self, X, y, max_depth=max_depth, digits=digits, ax=ax, fontsize=fontsize
-        )
-        return display.ax_
-
     # -- files and code --------------------------------------------------------------------
 
     @classmethod
@@ -314,63 +273,3 @@ class ModelMethods(FittedTree[Model]):
         treebound.exchange.write_predictions : The same as a function, also for a tree.
         """
         write_predictions(self, X, path, proba=proba, keep=keep)
-
-    def to_python(self, *, name: str = "predict", output: Output = "label") -> str:
-        """Return the source of a Python function with the same predictions.
-
-        Parameters
-        ----------
-        name : str
-            Name of the function; it must not begin with an underscore.
-        output : {"label", "proba"}
-            Return the class, or a list of probabilities in the order of ``CLASSES``.
-
-        See Also
-        --------
-        treebound.exchange.to_python : The same as a function, also for a tree.
-        """
-        return to_python(self, name=name, output=output)
-
-    def to_c(self, *, name: str = "predict", output: Output = "label") -> str:
-        """Return C source, ``int predict(const struct predict_row *row)``, of the same predictions.
-
-        Parameters
-        ----------
-        name : str
-            Name of the function, and prefix of all other names; it must not begin with ``x_``.
-        output : {"label", "proba"}
-            Return the index of the class, or also write the probability of each class.
-
-        See Also
-        --------
-        treebound.exchange.to_c : The same as a function, also for a tree.
-        """
-        return to_c(self, name=name, output=output)
-
-    def to_sql(
-        self,
-        *,
-        table: str | None = None,
-        name: str = "prediction",
-        output: Output = "label",
-        dialect: str | None = None,
-    ) -> str:
-        """Return an SQL ``CASE`` expression with the same predictions.
-
-        Parameters
-        ----------
-        table : str, optional
-            If given, write a whole query, ``SELECT table.*, CASE ... AS prediction FROM table``.
-        name : str
-            Name of the result; probabilities are named after it and the class.
-        output : {"label", "proba"}
-            Write the class, or the probability of each class, separated by commas.
-        dialect : str, optional
-            The database, such as ``"sqlite"``, ``"duckdb"``, ``"postgres"``, ``"mysql"``,
-            ``"tsql"``, ``"bigquery"``, ``"snowflake"`` or ``"spark"``.
-
-        See Also
-        --------
-        treebound.exchange.to_sql : The same as a function, also for a tree.
-        """
-        return to_sql(self, table=table, name=name, output=output, dialect=dialect)

@@ -175,7 +175,7 @@ def _calibrated(
         assert model.certificate is not None
         return model, model.certificate.exceeded
 
-    fitted: RegressionModel = best_of_folds(fit, folds, parameters.delta).fitted
+    fitted: RegressionModel = best_of_folds(fit, folds).fitted
     return fitted
 
 
@@ -318,7 +318,7 @@ def fit_training_rows(
         choice = fit.result.choice
         assert choice is not None
         leaf_size = choice.min_samples_leaf
-        evidence = NumberEvidence.of_fit(fit, parameters.delta)
+        evidence = NumberEvidence.of_fit(fit)
         model = RegressionModel(fit.result.tree, pruning=fit.result, evidence=evidence)
     if parameters.y_range is not None:
         model = _within(model, parameters.y_range)
@@ -348,5 +348,4 @@ def _leaf_size(parameters: RegressionParameters) -> int:
 def _unpruned(parameters: RegressionParameters, tree: RegressionTree) -> RegressionModel:
     smoothing = parameters.smoothing
     shrinkage = DEFAULT_SHRINKAGE if smoothing == "auto" else Shrinkage.of(smoothing)
-    evidence = NumberEvidence(parameters.delta)
-    return RegressionModel(with_shrunk_values(tree, shrinkage), evidence=evidence)
+    return RegressionModel(with_shrunk_values(tree, shrinkage))

@@ -15,7 +15,6 @@ from treebound._utils.validation import invalid, parameters_of
 from treebound.certificate.number_certificate import NumberCertificate
 from treebound.data.frames import read_table
 from treebound.data.streams import in_database, is_on_dask, is_stream
-from treebound.edit import Editor
 from treebound.estimators.base import OF_SKLEARN, TreeEstimator
 from treebound.estimators.number_fitting import fit_numbers
 from treebound.estimators.numbers_elsewhere import fit_numbers_elsewhere
@@ -321,8 +320,8 @@ class BoundTreeRegressor(
 
     def certify(
         self,
-        X: Any,
-        y: Any,
+        X: Any = None,
+        y: Any = None,
         *,
         tolerance: float | None = None,
         y_range: tuple[float, float] | None = None,
@@ -333,23 +332,25 @@ class BoundTreeRegressor(
 
         Parameters
         ----------
-        X, y : table and numbers
-            Rows that were not used for fitting; each counts once.
+        X, y : table and numbers, optional
+            Rows that were not used for fitting; each counts once. By default the calibration rows
+            of ``fit``, with its ``tolerance`` and ``y_range``.
         tolerance : float, optional
             The largest error that does not count, chosen without looking at these rows; by default
-            half a standard deviation of the training numbers.
+            that of ``fit``, or half a standard deviation of the training numbers.
         y_range : pair of float, optional
             The least and the greatest possible number of the target, for bounds on the mean
             absolute error and the RMSE. Predictions are taken to be in this range.
         delta : float, optional
-            Probability that a bound is wrong; by default that of the regressor.
+            Probability that a bound is wrong; by default 0.05.
         groups : array-like of shape (n_rows,), optional
             The group of each row, of which one is counted; required if ``fit`` had groups.
 
         Raises
         ------
         ValueError
-            If the rows were used for fitting, or groups are required.
+            If the rows were used for fitting, groups are required, or there are no calibration
+            rows.
 
         Examples
         --------
@@ -384,44 +385,3 @@ class BoundTreeRegressor(
         treebound.exchange.to_sklearn : The same as a function, also for a tree.
         """
         return to_sklearn(self, indicators=indicators)
-
-    @parameters_of(Editor)
-    def edit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        test: tuple[Any, Any] | None = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-        autosave: str | os.PathLike[str] | None = None,
-    ) -> Editor:
-        """Change the tree by hand; this regressor is not changed.
-
-        Returns
-        -------
-        Editor
-            A notebook with anywidget shows it as a page to edit in. Its method ``done`` gives a
-            fitted regressor with the edited tree.
-
-        Raises
-        ------
-        ValueError
-            If these are not the rows that the tree was trained on.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_diabetes
-        >>> import treebound as tb
-        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-        >>> editor = tb.BoundTreeRegressor(max_leaves=3).fit(X, y).edit(X, y)
-        >>> print(editor.relabel("L", 110, note="guideline"))
-        If s5 <= -0.004: predict 110 instead of 111.77. Note: guideline
-        leaves          3 -> 3
-        training RMSE   60.89 -> 60.88
-        >>> editor.done().n_leaves_
-        3
-        """
-        return self._editor(
-            X, y, test=test, sample_weight=sample_weight, groups=groups, autosave=autosave
-        )

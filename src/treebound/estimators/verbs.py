@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treebound._utils.choices import CertificateKind
-from treebound._utils.validation import WordedError, invalid, parts_of
+from treebound._utils.validation import invalid
 from treebound.certificate.certificate import Certificate, certify_counts
 from treebound.certificate.number_certificate import NumberCertificate
 from treebound.certificate.row_record import RowComparison
@@ -333,17 +332,7 @@ def _certify_numbers(
     """Return the certificate of a regression tree, from its calibration rows or from these rows."""
     if kind not in (None, "held-out", "folds"):
         raise invalid("kind", "certify", "None, 'held-out' or 'folds' for a regression tree", kind)
-    if X is not None:
-        return model.certify(X, y, delta=delta, groups=groups)
-    if groups is not None:
-        must = "None without rows that were not used for fitting"
-        raise invalid("groups", "certify", must, groups)
-    if delta is not None:
-        model = replace(model, evidence=replace(model.evidence, delta=delta))
-    if model.certificate is None:
-        reason = parts_of(model.certificate_reason)
-        raise WordedError("There is no certificate for this tree. ", *reason)
-    return model.certificate
+    return model.certify(X, y, delta=delta, groups=groups)
 
 
 def _certify_any(

@@ -11,7 +11,7 @@ import json
 import re
 import sys
 from collections import Counter
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, field
 from msgspec.json import schema_components
@@ -24,6 +24,7 @@ from treebound.tree.smoothing import NamedSmoothing
 
 FORMAT, VERSION = "treebound-model", 2
 D = TypeVar("D", bound=Struct)
+T = TypeVar("T")
 _READERS = {
     FORMAT: "BoundTreeClassifier.load",
     "treebound-regression-model": "BoundTreeRegressor.load",
@@ -52,32 +53,27 @@ class Object(Struct, forbid_unknown_fields=True):
     """An object in the document."""
 
 
-class Strings(Object, tag_field="type", tag="string"):
+class ListedValues(Object, Generic[T], tag_field="type"):
+    """Categories or classes of one type; classes have a type of numpy."""
+
+    values: list[T]
+    dtype: ClassType | UnsetType = UNSET
+
+
+class Strings(ListedValues[str], tag="string"):
     """Categories or classes that are texts; classes have a type of numpy."""
 
-    values: list[str]
-    dtype: ClassType | UnsetType = UNSET
 
-
-class Integers(Object, tag_field="type", tag="integer"):
+class Integers(ListedValues[int], tag="integer"):
     """Integers of 64 bits."""
 
-    values: list[int]
-    dtype: ClassType | UnsetType = UNSET
 
-
-class Numbers(Object, tag_field="type", tag="number"):
+class Numbers(ListedValues[Finite], tag="number"):
     """Finite doubles."""
 
-    values: list[Finite]
-    dtype: ClassType | UnsetType = UNSET
 
-
-class Booleans(Object, tag_field="type", tag="boolean"):
+class Booleans(ListedValues[bool], tag="boolean"):
     """True or false."""
-
-    values: list[bool]
-    dtype: ClassType | UnsetType = UNSET
 
 
 Values = Strings | Integers | Numbers | Booleans

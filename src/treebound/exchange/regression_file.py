@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from treebound._utils.quantities import EstimatedFigure
 from treebound._utils.versions import __version__
 from treebound.certificate.row_record import RowRecord
 from treebound.data.columns import Column
@@ -41,7 +42,7 @@ from treebound.exchange.stored import (
     thresholds,
 )
 from treebound.growing import GrowOptions
-from treebound.model.number_estimate import EstimatedFigure, NumberEstimate
+from treebound.model.number_estimate import NumberEstimate
 from treebound.model.number_evidence import NumberCalibration, NumberEvidence, NumberSizeEstimate
 from treebound.model.options import ReadingOptions
 from treebound.model.regression import RegressionModel

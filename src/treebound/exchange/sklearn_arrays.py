@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound.data.frames import Table
 from treebound.exchange.indicators import preorder
 from treebound.tree.base import NO_SPLIT, BaseTree
@@ -31,7 +32,7 @@ def sklearn_table(X: Any, names: Sequence[str]) -> Table:
     return Table(labels or None, matrix.shape, matrix)
 
 
-def float64_threshold(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
+def float64_threshold(threshold: Floats) -> Floats:
     """Return the greatest float64 whose float32 rounding is at most the threshold."""
     with np.errstate(over="ignore"):
         low = threshold.astype(np.float32)
@@ -63,8 +64,8 @@ def split_arrays(inner: Any) -> tuple[NDArray[np.intp], dict[str, Any]]:
 def with_tree(
     estimator: Any,
     tree: BaseTree,
-    values: NDArray[np.float64],
-    impurity: NDArray[np.float64],
+    values: Floats,
+    impurity: Floats,
     *,
     named: bool,
 ) -> Any:
@@ -112,7 +113,7 @@ def _template() -> tuple[Any, dict[str, Any]]:
     return make, state
 
 
-def _nodes(tree: BaseTree, dtype: np.dtype[Any], impurity: NDArray[np.float64]) -> NDArray[Any]:
+def _nodes(tree: BaseTree, dtype: np.dtype[Any], impurity: Floats) -> NDArray[Any]:
     """The nodes, in the record type of the installed scikit-learn."""
     leaf = tree.is_leaf
     nodes = np.zeros(tree.n_nodes, dtype=dtype)

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,6 +7,20 @@ from numpy.typing import NDArray
 from treebound.growing.kernel_types import KernelOptions, TreeArrays
 
 class SharedCodes: ...
+
+class GrowRun(TypedDict, total=False):
+    """The arguments that classes and numbers share; see the comments of ``grow_arrays``."""
+
+    n_threads: int
+    crossing: int | None
+    max_bins: int | None
+    whole: int
+    spans: Sequence[float] | None
+    min_priority: float
+    progress: Callable[[int, int], None] | None
+    part: NDArray[np.uint32] | None
+    shared: SharedCodes | None
+    thread_values: int
 
 def grow_arrays(
     columns: Sequence[NDArray[Any]],
@@ -18,16 +32,7 @@ def grow_arrays(
     may_miss: Sequence[bool],
     *,
     options: KernelOptions,
-    n_threads: int = 1,
-    crossing: int | None = None,
-    max_bins: int | None = None,
-    whole: int = 0,
-    spans: Sequence[float] | None = None,
-    min_priority: float = ...,
-    progress: Callable[[int, int], None] | None = None,
-    part: NDArray[np.uint32] | None = None,
-    shared: SharedCodes | None = None,
-    thread_values: int = ...,
+    **run: Unpack[GrowRun],
 ) -> TreeArrays: ...
 def grow_numbers(
     columns: Sequence[NDArray[Any]],
@@ -40,15 +45,6 @@ def grow_numbers(
     square_shift: int,
     weight_error: float = 0.0,
     row_error: float = 0.0,
-    n_threads: int = 1,
-    crossing: int | None = None,
-    max_bins: int | None = None,
-    whole: int = 0,
     whole_spread: float = 0.0,
-    spans: Sequence[float] | None = None,
-    min_priority: float = ...,
-    progress: Callable[[int, int], None] | None = None,
-    part: NDArray[np.uint32] | None = None,
-    shared: SharedCodes | None = None,
-    thread_values: int = ...,
+    **run: Unpack[GrowRun],
 ) -> TreeArrays: ...

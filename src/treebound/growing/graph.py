@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.progress import Report, growth_report
 from treebound.data import Column, Sample
-from treebound.data.columns import KINDS
 from treebound.data.weights import WeightTotal, is_whole, sample_sums
 from treebound.growing._wide import search_arrays
+from treebound.growing.kernel_types import column_facts
 from treebound.growing.options import GrowOptions
 from treebound.growing.rules import kernel_rules, monotone_of
+from treebound.tree.base import SplitArrays
 from treebound.tree.model import Tree
 from treebound.tree.monotone import Monotone
 
@@ -25,8 +26,8 @@ from treebound.tree.monotone import Monotone
 WIDTHS = (8, 4)
 
 
-@dataclass(frozen=True, eq=False)
-class CandidateGraph:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CandidateGraph(SplitArrays):
     """Nodes with candidate splits; every tree in it starts at the last node, the root.
 
     Nodes are listed after their children. The candidates of node i are ``first[i]`` to
@@ -55,12 +56,6 @@ class CandidateGraph:
     first: NDArray[np.int32]
     counts: NDArray[np.float64]
     rows: NDArray[np.int64]
-    feature: NDArray[np.int32]
-    threshold: NDArray[np.float64]
-    category: NDArray[np.int32]
-    missing_left: NDArray[np.bool_]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
     columns: tuple[Column, ...]
     classes: NDArray[Any]
     weighted: bool = False
@@ -181,9 +176,7 @@ def search(
             np.ascontiguousarray(sample.y, dtype=np.int32),
             total.integers(masses, sample.n_rows),
             sample.n_classes,
-            [KINDS.index(column.kind) for column in columns],
-            [len(column.categories or ()) for column in columns],
-            [column.missing for column in columns],
+            *column_facts(columns),
             options=options.for_kernels(kernel_rules(options, columns, monotone)),
             widths=list(widths),
             n_threads=effective_jobs(options.n_jobs),

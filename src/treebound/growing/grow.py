@@ -29,7 +29,13 @@ from treebound.growing._memory import SharedCodes, grow_arrays
 from treebound.growing._memory import grow_numbers as grow_number_arrays
 from treebound.growing._shards import grow_on_shards
 from treebound.growing.checkpoint import Checkpoint, check_checkpoint
-from treebound.growing.kernel_types import SQUARED, KernelOptions, NumberKernel, TreeArrays
+from treebound.growing.kernel_types import (
+    SQUARED,
+    KernelOptions,
+    NumberKernel,
+    TreeArrays,
+    column_facts,
+)
 from treebound.growing.options import GrowOptions, Limits
 from treebound.growing.rules import kernel_rules, monotone_of
 from treebound.tree.model import Tree
@@ -130,9 +136,7 @@ def grow(
         np.ascontiguousarray(labels, dtype=np.int32),
         units,
         sample.n_classes,
-        [KINDS.index(column.kind) for column in columns],
-        [len(column.categories or ()) for column in columns],
-        [column.missing for column in columns],
+        *column_facts(columns),
         options=options.for_kernels(rules),
         n_threads=effective_jobs(options.n_jobs),
         crossing=crossing,
@@ -217,9 +221,7 @@ def grow_numbers(
     grown = grow_number_arrays(
         X.values,
         numbers,
-        [KINDS.index(column.kind) for column in columns],
-        [len(column.categories or ()) for column in columns],
-        [column.missing for column in columns],
+        *column_facts(columns),
         options=kernel,
         **_number_units(target),
         n_threads=effective_jobs(options.n_jobs),

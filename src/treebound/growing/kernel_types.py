@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Bools, Codes, Floats, Ints
+from treebound.data.columns import KINDS, Column
 from treebound.tree.split import SplitTest
 
 # The number that the kernels have for squared errors.
 SQUARED = 3
+
+# Of each column the kind, the number of categories, and True if values may be missing.
+ColumnFacts = tuple[Sequence[int], Sequence[int], Sequence[bool]]
+# The columns of some rows, their labels, their weights as integers, the number of classes, and the
+# facts of the columns.
+ClassRows = tuple[
+    Sequence[NDArray[Any]], NDArray[np.int32], NDArray[np.int64] | None, int, *ColumnFacts
+]
+
+
+def column_facts(columns: Sequence[Column]) -> ColumnFacts:
+    """Return the facts of columns that the kernels need."""
+    return (
+        [KINDS.index(column.kind) for column in columns],
+        [len(column.categories or ()) for column in columns],
+        [column.missing for column in columns],
+    )
 
 
 class KernelRules(TypedDict):
@@ -51,25 +70,17 @@ class NumberKernel(TypedDict):
 class TreeArrays(TypedDict):
     """The nodes of a tree in pre-order; -1 and NaN where a leaf has nothing."""
 
-    feature: NDArray[np.int32]
-    category: NDArray[np.int32]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    threshold: NDArray[np.float64]
-    missing_left: NDArray[np.bool_]
-    counts: NDArray[np.int64]  # channels: weight of each class, or weight, sum and squares
-    rows: NDArray[np.int64]
+    feature: Codes
+    category: Codes
+    left: Codes
+    right: Codes
+    threshold: Floats
+    missing_left: Bools
+    counts: Ints  # channels: weight of each class, or weight, sum and squares
+    rows: Ints
 
 
-class GraphArrays(TypedDict):
-    """A graph of candidate trees: nodes after their children, and their candidate splits."""
+class GraphArrays(TreeArrays):
+    """A graph of candidate trees: nodes after their children, and splits of all candidates."""
 
-    first: NDArray[np.int32]  # where the candidates of each node begin
-    counts: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    feature: NDArray[np.int32]
-    category: NDArray[np.int32]
-    threshold: NDArray[np.float64]
-    missing_left: NDArray[np.bool_]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
+    first: Codes  # where the candidates of each node begin

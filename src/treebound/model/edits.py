@@ -47,24 +47,12 @@ class Remark:
 
 @dataclass(frozen=True)
 class NodeState:
-    """A node before or after an edit.
+    """A node before or after an edit."""
 
-    Attributes
-    ----------
-    leaves : int
-        Number of leaves below it; 1 if it is a leaf.
-    prediction : bool, int, float or str
-        What it predicts, or would as a leaf.
-    split : str or None
-        Its split as it is printed; None if it is a leaf.
-    share : float or None
-        The share of its training examples that have the predicted class; None for numbers.
-    """
-
-    leaves: int
-    prediction: bool | int | float | str
-    split: str | None = None
-    share: float | None = None
+    leaves: int  # below it; 1 if it is a leaf
+    prediction: bool | int | float | str  # of the node, or of the leaf it would be
+    split: str | None = None  # as it is printed; None if it is a leaf
+    share: float | None = None  # of its training examples with the predicted class
 
     @property
     def predicted(self) -> str:
@@ -76,35 +64,18 @@ class NodeState:
 
 @dataclass(frozen=True)
 class Edit:
-    """One change of a tree by hand. As text it is a sentence.
+    """One change of a tree by hand. As text it is a sentence."""
 
-    Attributes
-    ----------
-    operation : str
-        The method of the editor.
-    node : str
-        The path of the node from the root, such as ``"LR"``; empty at the root.
-    conditions : tuple of str
-        The conditions that led to the node.
-    before, after : NodeState
-        The node before and after the change.
-    columns, excluded : tuple of str
-        The columns that a subtree was grown on, or those that it was not, whichever are fewer;
-        both are empty for all columns.
-    alternative : int or None
-        The number of the alternative that was adopted, from 1.
-    remark : Remark
-        The note, the author and the time, if they were given.
-    """
-
-    operation: Operation
-    node: str
-    conditions: tuple[str, ...]
+    operation: Operation  # the method of the editor
+    node: str  # the path of the node from the root, such as "LR"; empty at the root
+    conditions: tuple[str, ...]  # those that led to the node
     before: NodeState
     after: NodeState
+    # the columns that a subtree was grown on, or those that it was not, whichever are fewer; both
+    # are empty for all columns
     columns: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
-    alternative: int | None = None
+    alternative: int | None = None  # the number of the one that was adopted, from 1
     remark: Remark = Remark()
 
     def __str__(self) -> str:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from treebound._utils.quantities import quantity
+from treebound._utils.arrays import Floats
+from treebound._utils.quantities import EstimatedFigure, quantity
 from treebound.pruning.number_pruner import Validated
 
-Floats = NDArray[np.float64]
 # Scaled residuals that a model keeps.
 _MAX_RESIDUALS = 10_000
 # Skewness of the squared errors, over the square root of the rows, of heavy tails; 0.23 and less
@@ -23,16 +21,6 @@ _HEAVY = (
 )
 # Rows of a plot of residuals.
 _MAX_PLOTTED = 500
-
-
-class EstimatedFigure(NamedTuple):
-    """An estimated figure and its standard error."""
-
-    value: float
-    standard_error: float
-
-    def __str__(self) -> str:
-        return f"{quantity(self.value)} ± {quantity(self.standard_error, 2)}"
 
 
 @dataclass(frozen=True)

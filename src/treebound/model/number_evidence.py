@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound.model.number_estimate import NumberEstimate, scaled_residuals, some_predictions
 from treebound.pruning.number_choice import NumberChoice
 from treebound.pruning.number_pruner import NumberFit
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ class NumberEvidence:
     choice: NumberChoice | None = None
 
     @classmethod
-    def of_fit(cls, fit: NumberFit, delta: float) -> NumberEvidence:
+    def of_fit(cls, fit: NumberFit, delta: float = 0.05) -> NumberEvidence:
         """Return the evidence from the validation rows of a fit, if there were any."""
         choice = fit.result.choice
         if fit.validated is None or choice is None:

@@ -19,7 +19,6 @@ from treebound._utils.validation import (
     OMITTED,
     Folds,
     InWords,
-    Number,
     OneOf,
     Parameters,
     Setting,
@@ -130,9 +129,8 @@ class FitParameters(Parameters, GrowParameters):
         ``"prior"``: a prior over trees that a fifth of the rows defines; the tree is searched for
         with all rows to have a small bound (columns, thresholds, ``max_leaves`` and ``max_depth``
         are as set; the other options of growing and pruning do not matter). The bounds of the
-        last three are much smaller; see :ref:`certificate`.
-    delta : float
-        The certificate holds with probability ``1 - delta``.
+        last three are much smaller; see :ref:`certificate`. All hold with probability 95 %, and
+        ``certify`` gives them for another ``delta``.
     random_state : int or None
         Seed of the folds, of the calibration rows, or of the rows of the prior, which are drawn by
         a hash of it and of a summary of the table. None chooses others at each fit.
@@ -150,7 +148,6 @@ class FitParameters(Parameters, GrowParameters):
     class_weight: ClassWeight = None
     costs: Any = None
     certificate: CertificateChoice = parameter(OneOf(get_args(CertificateChoice)), default="auto")
-    delta: float = parameter(Number(0.0, 1.0, open=True), default=0.05)
     random_state: int | None = parameter(Whole(0, optional=True), default=0)
     _elsewhere: ClassVar[dict[str, str]] = NO_PARAMETERS
 

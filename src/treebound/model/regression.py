@@ -10,9 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils._pool import Threads
+from treebound._utils.arrays import Floats
 from treebound._utils.jobs import effective_jobs, take
 from treebound._utils.quantities import quantity
-from treebound._utils.validation import Number, Phrase, Setting, WordedText, check, invalid
+from treebound._utils.validation import (
+    Number,
+    Phrase,
+    Setting,
+    WordedError,
+    WordedText,
+    check,
+    invalid,
+    parts_of,
+)
 from treebound.certificate.number_certificate import NumberCertificate, certify_numbers
 from treebound.certificate.row_record import RowRecord
 from treebound.data import read_matrix
@@ -35,7 +45,6 @@ from treebound.tree.base import nodes_left, standing_nodes
 from treebound.tree.leaf_values import DEFAULT_SHRINKAGE, Shrinkage, with_shrunk_values
 from treebound.tree.regression import RegressionTree, importances
 
-Floats = NDArray[np.float64]
 ENDS = ("lower", "upper")  # of an interval
 _CERTIFY = Phrase("call certify with rows", "give 'treebound certify' labelled rows")
 
@@ -186,6 +195,9 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
     @cached_property
     def certificate(self) -> NumberCertificate | None:
         """The certificate from the calibration rows; None if there are none."""
+        return self._certificate(self.evidence.delta)
+
+    def _certificate(self, delta: float) -> NumberCertificate | None:
         calibration, trees = self.evidence.calibration, 1
         if calibration is None:
             return None
@@ -194,7 +206,7 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         return certify_numbers(
             self._calibration_errors(calibration)[0],
             calibration.tolerance,
-            self.evidence.delta,
+            delta,
             y_range=calibration.y_range,
             folds=calibration.folds,
             trees=trees,
@@ -226,8 +238,8 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
 
     def certify(
         self,
-        X: Any,
-        y: Any,
+        X: Any = None,
+        y: Any = None,
         *,
         tolerance: float | None = None,
         y_range: tuple[float, float] | None = None,
@@ -235,6 +247,12 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         groups: Any = None,
     ) -> NumberCertificate:
         """Bound the errors of new predictions by rows that were not used for fitting."""
+        level = self.evidence.delta if delta is None else delta
+        check("certify", {"delta": level}, {"delta": Number(0.0, 1.0, open=True)})
+        if X is None:
+            if groups is not None:
+                raise invalid("groups", "certify", "None without rows", type(groups))
+            return self._of_fit(tolerance, y_range, level)
         numbers = read_numbers(y)
         table, drawn = read_table(X), None
         same_length(table.shape[0], len(numbers))
@@ -251,9 +269,7 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         y_range = fitted.get("y_range") if y_range is None else y_range
         if tolerance is None:
             tolerance = default_tolerance(self.tree)
-        names = {"tolerance": Number(0.0), "delta": Number(0.0, 1.0, open=True)}
-        level = self.evidence.delta if delta is None else delta
-        check("certify", {"tolerance": tolerance, "delta": level}, names)
+        check("certify", {"tolerance": tolerance}, {"tolerance": Number(0.0)})
         predictions = self.predict(table)
         if y_range is not None:
             check_in_range(numbers, y_range)
@@ -266,6 +282,17 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
             grouped=drawn is not None and drawn.grouped,
             note=comparison.note,
         )
+
+    def _of_fit(self, tolerance: Any, y_range: Any, delta: float) -> NumberCertificate:
+        """Return the certificate from the calibration rows of fit, with its tolerance and range."""
+        for name, value in (("tolerance", tolerance), ("y_range", y_range)):
+            if value is not None:
+                raise invalid(name, "certify", "None without rows", value, "it was set by fit.")
+        certificate = self._certificate(delta)
+        if certificate is None:
+            reason = parts_of(self.certificate_reason)
+            raise WordedError("There is no certificate for this tree. ", *reason)
+        return certificate
 
     def hashes(self, table: Table, numbers: Floats) -> NDArray[np.uint64] | None:
         """A hash of each row; None if the table lacks columns of the training table."""

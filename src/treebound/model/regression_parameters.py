@@ -91,7 +91,7 @@ class RegressionParameters(Parameters, GrowParameters):
     """
 
     criterion: Any = parameter(OneOf(("squared_error",)), default="squared_error")
-    min_samples_leaf: Any = "auto"
+    min_samples_leaf: Any = parameter(OneOf(("auto",), Whole(1)), default="auto")
     pruning: str | SquaredErrorPruner | None = "bound"
     size: NumberSize | None = parameter(OneOf((*get_args(NumberSize), None)), default=None)
     cv: int | Splitter | None = parameter(Folds(optional=True), default=5)
@@ -102,7 +102,6 @@ class RegressionParameters(Parameters, GrowParameters):
     certificate: NumberCertificateKind | None = parameter(
         OneOf((*get_args(NumberCertificateKind), None)), default="auto"
     )
-    delta: float = parameter(Number(0.0, 1.0, open=True), default=0.05)
     random_state: int | None = parameter(Whole(0, optional=True), default=0)
     tolerance: float | None = parameter(Number(0.0, open=True, optional=True), default=None)
     y_range: tuple[float, float] | None = None
@@ -146,12 +145,7 @@ def checked_parameters(
     """Return the pruner and the options of growing; a ValueError names an invalid parameter."""
     owner = type(parameters).__name__
     owner = "BoundTreeRegressor" if owner.endswith("Parameters") else owner
-    constraints = dict(RegressionParameters._constraints)
-    constraints.pop("min_samples_leaf", None)
-    check(owner, vars(parameters), constraints)
-    size = parameters.min_samples_leaf
-    if size != "auto" and not Whole(1).allows(size):
-        raise invalid("min_samples_leaf", owner, "an int >= 1 or 'auto'", size)
+    check(owner, vars(parameters), RegressionParameters._constraints)
     if parameters.smoothing != "auto":
         Shrinkage.of(parameters.smoothing, owner)
     _check_clip(parameters.clip, owner)

@@ -26,16 +26,13 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
+from treebound._utils.arrays import Codes, Ints
 from treebound.data import Sample
 from treebound.pruning.scores import Objective
 from treebound.pruning.searched import BestOfGraph
 from treebound.pruning.similarity import Similarity
 from treebound.tree._structure import add_up
 from treebound.tree.model import Tree
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
 
 # No loss: there is no tree of this size.
 _NONE = np.iinfo(np.int64).max // 8

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
+from treebound._utils.arrays import Floats
 from treebound._utils.validation import Number, OneOf, Whole, parameter, with_parameters
 from treebound.bounds.risk import binomial_rates
 from treebound.data import Sample
@@ -24,8 +25,6 @@ from treebound.pruning.validation import errors_on
 from treebound.tree._structure import add_up
 from treebound.tree.model import Tree
 from treebound.tree.split import offered_splits
-
-Floats = NDArray[np.float64]
 
 
 class LeastCostPath(NestedPath):

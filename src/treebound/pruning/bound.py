@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treebound._utils._pool import each
+from treebound._utils.arrays import Floats, Ints
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.progress import Report, fold_report
 from treebound._utils.validation import (
@@ -45,9 +45,6 @@ from treebound.pruning.weight import (
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
 from treebound.tree.smoothing import LEAST, SHRINKAGE, SMOOTHINGS, Smoothing, probabilities
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Fewer rows are not cross-validated: there it gains nothing over the default weight, unless class
 # weights or costs leave so few effective rows that it is often too small.

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Codes, Floats, Ints
 from treebound.data import Sample
 from treebound.growing.graph import CandidateGraph
 from treebound.pruning.base import PruningResult
@@ -22,9 +23,6 @@ from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
 from treebound.tree.smoothing import SHRINKAGE
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
 Predict = Callable[[int], Codes]
 
 

@@ -6,8 +6,8 @@ from math import inf
 from typing import get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound._utils.choices import Criterion
 from treebound._utils.validation import Folds, Number, OneOf, Whole, parameter, with_parameters
 from treebound.data import Sample
@@ -18,8 +18,6 @@ from treebound.pruning.validation import cross_validated, errors_on
 from treebound.pruning.weight import RULES
 from treebound.tree.impurity import impurity
 from treebound.tree.model import Tree
-
-Floats = NDArray[np.float64]
 
 
 class CostComplexityPath(NestedPath):

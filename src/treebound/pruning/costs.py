@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound._utils.validation import invalid
 from treebound.data.weights import heaviest, scaled_to_effective
 from treebound.tree.model import Tree
 from treebound.tree.smoothing import probabilities
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils._pool import each
+from treebound._utils.arrays import Floats, Ints
 from treebound.data import Sample
 from treebound.data.draws import copies_of
 from treebound.data.weights import is_whole
 from treebound.tree.base import rows_at_rest
 from treebound.tree.model import Tree
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # The interval of a normal distribution with 95 %. The tree of all rows is not one of the trees of
 # the folds, and these share most of their rows: intervals from folds are wider, more so for few

@@ -8,8 +8,8 @@ from math import exp, inf, log, log1p
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats, Ints
 from treebound.bounds import log_growth
 from treebound.data import Sample
 from treebound.pruning.base import PruningResult
@@ -21,8 +21,6 @@ from treebound.shapes import TreeShape
 from treebound.tree.base import topmost
 from treebound.tree.model import Tree
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Subtree = TypeVar("Subtree")
 
 

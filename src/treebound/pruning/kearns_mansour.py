@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound._utils.validation import Folds, Number, OneOf, Whole, parameter, with_parameters
 from treebound.bounds import log_growth
 from treebound.data import Sample, landscape_of
@@ -20,7 +21,6 @@ from treebound.shapes import TreeShape
 from treebound.tree.base import topmost
 from treebound.tree.model import Tree
 
-Floats = NDArray[np.float64]
 _NOTHING = np.empty(0, dtype=np.intp)
 _CONSTANTS = [10.0**power for power in range(-20, 1)]
 
@@ -40,22 +40,20 @@ class KearnsMansourPruner(BasePruner):
     constant : float or None
         The factor C. None chooses among ``10^-20, 10^-19, ..., 1`` by cross-validation, for which
         ``prune`` needs ``sample`` and ``grow``; ties go to the largest.
-    folds : int or splitter
-        Number of folds, which are the same for any order of the rows or names of the classes; or a
-        cross-validation splitter of scikit-learn.
     growth : {"closed", "fast"}
         Form of the growth functions; ``"fast"`` is the paper's choice.
     delta : float
         Confidence parameter.
-    random_state : int or None
-        Seed of the folds; a splitter has its own.
+    folds, random_state
+        See :class:`CostComplexityPruner`.
 
     Examples
     --------
     >>> import treebound as tb
     >>> from sklearn.datasets import load_wine
-    >>> grown = tb.BoundTreeClassifier(pruning=None).fit(*load_wine(return_X_y=True)).tree_
-    >>> grown.n_leaves, KearnsMansourPruner(constant=0.05).prune(grown).tree.n_leaves
+    >>> pruner = KearnsMansourPruner(constant=0.05)
+    >>> clf = tb.BoundTreeClassifier(pruning=pruner).fit(*load_wine(return_X_y=True))
+    >>> clf.grown_tree_.n_leaves, clf.n_leaves_
     (8, 5)
     """
 

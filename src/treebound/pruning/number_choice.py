@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats, Ints
 from treebound._utils.quantities import quantity
 from treebound.data.number_sample import WeightedNumbers
 from treebound.pruning.path import count
@@ -22,9 +23,6 @@ from treebound.pruning.squared_error import SquaredErrorPath
 from treebound.pruning.weight import ChosenWeight
 from treebound.tree.leaf_values import Shrinkage, shrunk_values
 from treebound.tree.regression import RegressionTree
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Standard errors above the least loss that a smaller tree may have, and whether they are those of
 # the differences from it.
@@ -152,30 +150,14 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """Validated squared errors of all candidates.
+    """Validated squared errors of all candidates."""
 
-    Attributes
-    ----------
-    rows : float
-        Weight of the validation rows.
-    losses : ndarray of float64, shape (n_sizes, n_weights, n_shrinkages)
-        Mean squared error of each candidate.
-    constant : float
-        Mean squared error of one leaf.
-    best : Place
-        The candidate of plain means with the least loss.
-    standard_error : float
-        Standard error of the least loss of plain means.
-    paired : ndarray of float64, shape (n_weights,)
-        Standard errors of the differences from it, at each weight of its leaf size.
-    """
-
-    rows: float
-    losses: Floats
-    constant: float
-    best: Place
-    standard_error: float
-    paired: Floats
+    rows: float  # weight of the validation rows
+    losses: Floats  # mean squared errors, of shape (n_sizes, n_weights, n_shrinkages)
+    constant: float  # mean squared error of one leaf
+    best: Place  # the candidate of plain means with the least loss
+    standard_error: float  # of the least loss of plain means
+    paired: Floats  # standard errors of the differences from it, at each weight of its leaf size
 
     @classmethod
     def of(cls, measured: Sequence[Sequence[MeasuredPath]]) -> Losses | None:

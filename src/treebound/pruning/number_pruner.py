@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils._pool import each
+from treebound._utils.arrays import Floats
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import (
     Folds,
@@ -20,7 +21,6 @@ from treebound._utils.validation import (
     Parameters,
     Whole,
     check,
-    invalid,
     parameter,
     with_parameters,
 )
@@ -47,8 +47,6 @@ from treebound.tree.leaf_values import (
 )
 from treebound.tree.regression import RegressionTree
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 NumberResult = PruningResult[RegressionTree, NumberChoice]
 
 WEIGHTS = (0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.4, 2.0, 3.0)
@@ -155,7 +153,7 @@ class SquaredErrorPruner(Parameters):
     """
 
     price: str = parameter(OneOf(("bound", "cost-complexity")), default="bound")
-    weight: float | str = "auto"
+    weight: float | str = parameter(OneOf(("auto",), Number(0.0)), default="auto")
     rule: str = parameter(OneOf(tuple(RULES)), default=DEFAULT_RULE)
     smoothing: Any = "auto"
     folds: int | Splitter | None = parameter(Folds(optional=True), default=5)
@@ -165,8 +163,6 @@ class SquaredErrorPruner(Parameters):
     def _check(self) -> None:
         owner = type(self).__name__
         check(owner, vars(self), self._constraints)
-        if self.weight != "auto" and not Number(0.0).allows(self.weight):
-            raise invalid("weight", owner, "a finite number >= 0 or 'auto'", self.weight)
         if self.smoothing != "auto":
             Shrinkage.of(self.smoothing, owner)
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
+from treebound._utils.arrays import Floats, Ints
 from treebound.pruning.base import PruningResult
 from treebound.pruning.costs import Costs
 from treebound.pruning.path import (
@@ -26,9 +27,6 @@ from treebound.pruning.path import (
 from treebound.pruning.scores import Objective, leaf_code
 from treebound.tree._structure import add_up
 from treebound.tree.model import Tree
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Fractional errors are rounded to their sum divided by 2 to this power: coarser than their
 # rounding errors, finer than any score can resolve.

@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
+from treebound._utils.arrays import Floats, Ints
 from treebound._utils.extras import require
 from treebound._utils.validation import Whole, check, invalid
 from treebound.tree.base import BaseTree, nodes_left
 from treebound.tree.model import Tree
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 # A node of the first tree and its replacement; None if there is not one.
 Replaced = tuple[int | None, str | None]
 NEVER = np.iinfo(np.int32).max

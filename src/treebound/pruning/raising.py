@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats, Ints
 from treebound.data import Matrix, Sample
 from treebound.pruning.costs import Costs
 from treebound.tree._route import route
@@ -15,8 +16,6 @@ from treebound.tree.base import arranged
 from treebound.tree.model import Tree
 from treebound.tree.route import float_rows, parents, splits
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Links = NDArray[np.int32]
 
 BY = ("left", "right", "leaf")

@@ -9,8 +9,9 @@ from math import log
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from treebound._utils.arrays import Floats, Ints
 from treebound.bounds import (
     log_growth,
     log_growth_leaves,
@@ -25,9 +26,6 @@ from treebound.landscape import Landscape
 from treebound.pruning.costs import Costs
 from treebound.shapes import TreeShape
 from treebound.tree.model import Tree
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SCORES = ("code-length", "log-loss", "shawe-taylor", "vapnik", "tail-inversion")
 GROWTHS = ("leaves", "fast")

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
+from treebound._utils.arrays import Floats
 from treebound.data.weights import heaviest
 from treebound.growing.graph import CandidateGraph
 from treebound.pruning.costs import Costs
 from treebound.pruning.optimal import CurvePath
 from treebound.pruning.scores import Objective
 from treebound.tree.model import Tree
-
-Floats = NDArray[np.float64]
 
 # Of trees with equal errors the one whose leaves have the least entropy is taken: bits for it.
 _TIE_BITS = 22

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats, Ints
 from treebound.bounds import log_growth_leaves
 from treebound.data.columns import landscape_of
 from treebound.landscape import Landscape
@@ -36,8 +37,6 @@ from treebound.tree._structure import add_up
 from treebound.tree.base import standing_nodes
 from treebound.tree.regression import RegressionTree
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 UNIT = "mean squared error"
 
 

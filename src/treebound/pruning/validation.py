@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
+from treebound._utils.arrays import Floats
 from treebound.data import Sample
 from treebound.data.draws import Splitter, folds
 from treebound.pruning.base import Grow
@@ -15,8 +16,6 @@ from treebound.tree._structure import add_up
 from treebound.tree.base import rows_at_rest
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
-
-Floats = NDArray[np.float64]
 
 
 def errors_on(tree: Tree, sample: Sample) -> tuple[Floats, Floats]:

@@ -7,12 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats, Ints
 from treebound.pruning.path import count
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 WEIGHTS = np.array([0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.4, 2.0, 3.0])
 DEFAULT_WEIGHT = 0.6

@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound._utils.quantities import quantity
 from treebound.data.sample import same_length
 from treebound.model import RegressionModel
 from treebound.show.as_rules import to_rules
 from treebound.show.compared import ComparedTrees
 from treebound.show.words import counted, p_value_in_words
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

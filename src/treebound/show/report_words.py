@@ -28,7 +28,6 @@ _NAMES = {
     "criterion": "Criterion of splits",
     "costs": "Costs of errors",
     "cv": "Folds of the cross-validation",
-    "delta": "Probability that the certificate fails",
     "forced_splits": "Splits at the top",
     "growth_order": "Order of growth",
     "handle_unknown": "Categories not seen in training",

@@ -24,8 +24,8 @@ from time import thread_time
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treebound._utils.arrays import Codes, Floats
 from treebound._utils.extras import require
 from treebound.data import Column, Matrix, Sample
 from treebound.growing.options import GrowOptions
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from treebound.tree import Tree
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
 
 
 class StudyDraw:
@@ -207,7 +204,7 @@ class Estimator(Learner):
     Parameters
     ----------
     name : str
-        Name of the model in the results.
+        As of a :class:`PrunedTree`.
     estimator : classifier
         Cloned for every draw; its ``random_state``, if it has one, is set to the draw's seed.
     takes : {"one-hot", "frame"}

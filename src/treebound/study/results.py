@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound.study.measure import QUANTITIES
 from treebound.study.store import Store, StoredStudy
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +22,7 @@ class Results:
     Parameters
     ----------
     study : StoredStudy
-        The description of the study.
+        Its protocol, models and data sets.
     rows : list of dict
         One for each result.
 
@@ -85,12 +84,12 @@ class Results:
         """Number of results missing from a complete study."""
         return len(self.datasets) * len(self.models) * self.n_draws - len(self.rows)
 
-    def cube(self, quantity: str) -> Array:
+    def cube(self, quantity: str) -> Floats:
         """All values of a quantity: (data sets, draws, models), NaN if missing."""
         return np.asarray(self._cubes[QUANTITIES.index(quantity)])
 
     @cached_property
-    def _cubes(self) -> Array:
+    def _cubes(self) -> Floats:
         place = {dataset["name"]: at for at, dataset in enumerate(self.datasets)}
         column = {name: at for at, name in enumerate(self.models)}
         step = {draw: at for at, draw in enumerate(sorted({row["draw"] for row in self.rows}))}
@@ -100,11 +99,11 @@ class Results:
             cubes[:, *at] = np.array([row[name] for name in QUANTITIES], dtype=np.float64)
         return cubes
 
-    def means(self, quantity: str) -> Array:
+    def means(self, quantity: str) -> Floats:
         """Means over draws, (data sets, models)."""
         return mean_of_known(self.cube(quantity), 1)
 
-    def deviations(self, quantity: str) -> Array:
+    def deviations(self, quantity: str) -> Floats:
         """Sample standard deviations over draws, as in the paper; 0 for a single draw."""
         cube = self.cube(quantity)
         squares = (cube - self.means(quantity)[:, None]) ** 2
@@ -116,7 +115,7 @@ class Results:
         return np.asarray((~np.isnan(self.cube(quantity))).sum(axis=1))
 
 
-def mean_of_known(values: Array, axis: int) -> Array:
+def mean_of_known(values: Floats, axis: int) -> Floats:
     """Means along an axis without what is missing; NaN where everything is."""
     n = (~np.isnan(values)).sum(axis=axis)
     return np.where(n, np.nansum(values, axis=axis) / np.maximum(n, 1), np.nan)

@@ -15,10 +15,9 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
-Array = NDArray[np.float64]
+from treebound._utils.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class MeanDifference:
         return self.low > 0 or self.high < 0
 
 
-def difference(first: Array, second: Array, *, overlap: float = 0.0) -> MeanDifference:
+def difference(first: Floats, second: Floats, *, overlap: float = 0.0) -> MeanDifference:
     """The mean of ``first - second``, over data sets or over the draws of one.
 
     Draws share training examples: with ``overlap`` test rows for each training row, the variance
@@ -52,7 +51,7 @@ def difference(first: Array, second: Array, *, overlap: float = 0.0) -> MeanDiff
     return MeanDifference(mean, mean - reach, mean + reach)
 
 
-def wilcoxon(first: Array, second: Array) -> float:
+def wilcoxon(first: Floats, second: Floats) -> float:
     """The p-value of "no difference" by Wilcoxon's signed ranks."""
     gaps = _gaps(first, second)
     if not np.any(gaps):
@@ -63,7 +62,7 @@ def wilcoxon(first: Array, second: Array) -> float:
         return float(stats.wilcoxon(gaps).pvalue)
 
 
-def win_tie_loss(first: Array, second: Array, *, tie: float = 0.001) -> tuple[int, int, int]:
+def win_tie_loss(first: Floats, second: Floats, *, tie: float = 0.001) -> tuple[int, int, int]:
     """Number of times ``first`` is above, within ``tie`` of, and below ``second``."""
     gaps = _gaps(first, second)
     # a gap of exactly 0.1 % is a tie, regardless of rounding
@@ -71,7 +70,7 @@ def win_tie_loss(first: Array, second: Array, *, tie: float = 0.001) -> tuple[in
     return int((gaps[~near] > 0).sum()), int(near.sum()), int((gaps[~near] < 0).sum())
 
 
-def _gaps(first: Array, second: Array) -> Array:
+def _gaps(first: Floats, second: Floats) -> Floats:
     gaps = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     return gaps[~np.isnan(gaps)]
 
@@ -80,7 +79,7 @@ def _gaps(first: Array, second: Array) -> Array:
 class Ranking:
     """Mean ranks of models over data sets, and groups without significant differences."""
 
-    ranks: Array
+    ranks: Floats
     n_sets: int
     chi2: float
     f: float
@@ -89,7 +88,7 @@ class Ranking:
     groups: tuple[tuple[int, ...], ...]
 
 
-def rank(means: Array) -> Ranking | None:
+def rank(means: Floats) -> Ranking | None:
     """Rank models by their means, (data sets, models), higher is better.
 
     None if there are fewer than three models or two data sets.
@@ -111,7 +110,7 @@ def rank(means: Array) -> Ranking | None:
     return Ranking(mean_ranks, n, chi2, f, p_value, reach, _groups(mean_ranks, reach))
 
 
-def _groups(ranks: Array, reach: float) -> tuple[tuple[int, ...], ...]:
+def _groups(ranks: Floats, reach: float) -> tuple[tuple[int, ...], ...]:
     order = [int(at) for at in np.argsort(ranks, kind="stable")]
     result: list[tuple[int, ...]] = []
     for start, model in enumerate(order):

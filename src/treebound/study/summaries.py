@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.study.results import Array, Results, mean_of_known
+from treebound._utils.arrays import Floats
+from treebound.study.results import Results, mean_of_known
 from treebound.study.sheets import Cell, Sheet
 from treebound.study.statistics import (
     MeanDifference,
@@ -43,7 +44,7 @@ def _seconds(seconds: float) -> str:
     return f"{seconds:.2g}" if seconds < 1 else f"{seconds:.2f}"
 
 
-def _cells(values: Array, text: Callable[[float], str], bold: Any = False) -> list[Cell]:
+def _cells(values: Floats, text: Callable[[float], str], bold: Any = False) -> list[Cell]:
     """Values as they are shown; those that are missing as a dash."""
     marks = np.broadcast_to(bold, values.shape).tolist()
     return [
@@ -102,7 +103,7 @@ def _summary(results: Results) -> list[list[Cell]]:
     return rows
 
 
-def over_sets(results: Results, quantity: str) -> Array:
+def over_sets(results: Results, quantity: str) -> Floats:
     """Means of each model over the data sets."""
     return mean_of_known(results.means(quantity), 0)
 

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t
 
 
-cdef struct Split:
+cdef struct RouteSplit:
     double low       # any other value goes left where low <= value <= high
     double high
     double least     # a value below it is an unknown category
@@ -13,7 +13,7 @@ cdef struct Split:
     int32_t unknown  # side of unknown categories
 
 
-cdef inline int32_t side_of(const Split* split, double value) noexcept nogil:
+cdef inline int32_t side_of(const RouteSplit* split, double value) noexcept nogil:
     """0 for the right side, 1 for the left one, 2 for an unknown category that stays."""
     if value >= split.least:
         # branchless: a branch would be mispredicted half the time

@@ -5,7 +5,7 @@ import numpy as np
 from libc.stdint cimport int32_t
 
 cdef extern from "_walk.h":
-    ctypedef struct Step:
+    ctypedef struct RouteStep:
         double low
         double high
         int32_t column
@@ -13,16 +13,16 @@ cdef extern from "_walk.h":
         int32_t missing
         int32_t id
     ctypedef void (*Walk)(
-        const char* first, Py_ssize_t n, Py_ssize_t across, Py_ssize_t stride, const Step* steps,
-        int32_t* reached,
+        const char* first, Py_ssize_t n, Py_ssize_t across, Py_ssize_t stride,
+        const RouteStep* steps, int32_t* reached,
     ) noexcept nogil
     Walk walk_complete_double, walk_complete_float, walk_double, walk_float, walk_codes
 
 
-cdef Split _split
-cdef Step _step
-SPLIT = np.asarray(<Split[:1]>&_split).dtype
-STEP = np.asarray(<Step[:1]>&_step).dtype
+cdef RouteSplit _split
+cdef RouteStep _step
+SPLIT = np.asarray(<RouteSplit[:1]>&_split).dtype
+STEP = np.asarray(<RouteStep[:1]>&_step).dtype
 
 
 ctypedef fused value_t:
@@ -31,7 +31,8 @@ ctypedef fused value_t:
 
 
 def walk(
-    const value_t[:, :] X, const Step[::1] steps, int32_t[::1] reached, bint codes, bint complete
+    const value_t[:, :] X, const RouteStep[::1] steps, int32_t[::1] reached, bint codes,
+    bint complete,
 ):
     """Write the node that each row reaches.
 
@@ -51,7 +52,7 @@ def walk(
 
 
 def route(
-    const value_t[:, :] X, const Split[::1] splits, int32_t[::1] reached,
+    const value_t[:, :] X, const RouteSplit[::1] splits, int32_t[::1] reached,
     const Py_ssize_t[::1] rows=None, int32_t start=0,
 ):
     """The same for any policy for unknown categories; of some rows, from a node on."""

@@ -97,18 +97,18 @@ def collapsed(
     return nodes_array, left_array, right_array
 
 
-cdef struct Column:
+cdef struct ColumnRecord:
     int32_t real
     int32_t nominal
     int32_t size     # codes of a nominal column, that of missing values included
     int32_t missing  # the code of missing values in a nominal column, -1 if there was none
 
 
-cdef Column _column
-COLUMN = np.asarray(<Column[:1]>&_column).dtype
+cdef ColumnRecord _column
+COLUMN = np.asarray(<ColumnRecord[:1]>&_column).dtype
 
 
-def first_fault(tree, const Column[::1] columns, const double[:, ::1] amounts, double slack):
+def first_fault(tree, const ColumnRecord[::1] columns, const double[:, ::1] amounts, double slack):
     """Return the kind of the first inconsistency and its node; an empty kind if there is none.
 
     Amounts and rows of two children must sum to those of their parent, amounts up to ``slack``.

@@ -16,10 +16,10 @@ typedef struct {
     int32_t child; /* left child; the right one follows */
     int32_t missing;
     int32_t id; /* node index in the tree */
-} Step;
+} RouteStep;
 
 typedef void (*Walk)(
-    const char *first, ptrdiff_t n, ptrdiff_t across, ptrdiff_t stride, const Step *steps,
+    const char *first, ptrdiff_t n, ptrdiff_t across, ptrdiff_t stride, const RouteStep *steps,
     int32_t *reached);
 
 #define TOGETHER 8
@@ -45,14 +45,14 @@ typedef void (*Walk)(
 /* Rows begin `across` bytes apart, their columns `stride`. All rows of a block take STEPS steps; then
    those that are not at a leaf take MORE at a time. RIGHT is whether `value` goes to the right child. */
 #define WALK(name, value_t, STRIDE, RIGHT)                                                         \
-    static inline int32_t name##_step(const char *row, const Step *step, ptrdiff_t stride)         \
+    static inline int32_t name##_step(const char *row, const RouteStep *step, ptrdiff_t stride)    \
     {                                                                                              \
         double value = *(const value_t *)(row + step->column * (STRIDE));                          \
         (void)stride;                                                                              \
         return step->child + (RIGHT);                                                              \
     }                                                                                              \
     static void name(                                                                              \
-        const char *first, ptrdiff_t n, ptrdiff_t across, ptrdiff_t stride, const Step *steps,     \
+        const char *first, ptrdiff_t n, ptrdiff_t across, ptrdiff_t stride, const RouteStep *steps,\
         int32_t *reached)                                                                          \
     {                                                                                              \
         int32_t nodes[BLOCK], open[BLOCK + TOGETHER];                                              \

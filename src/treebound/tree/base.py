@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Bools, Codes, Floats
 from treebound._utils.frozen import set_fields
 from treebound._utils.versions import checked_state, state_with_version
 from treebound.data.columns import Column, landscape_of
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from treebound.data import Matrix
 
-Floats = NDArray[np.float64]
 # The fields of a leaf in place of a split.
 NO_SPLIT = {"feature": -1, "threshold": np.nan, "category": -1, "missing_left": False, "names": -1}
 # The fields of a split by the kind of its column; blank in the splits of other columns.
@@ -38,7 +38,19 @@ _STRUCTURE = {
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BaseTree(ABC):
+class SplitArrays:
+    """Splits as arrays, and the nodes that each of them leads to."""
+
+    feature: Codes
+    threshold: Floats
+    category: Codes
+    missing_left: Bools
+    left: Codes
+    right: Codes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BaseTree(SplitArrays, ABC):
     """The splits of a tree: a structure of arrays, one entry per node, in pre-order.
 
     Node 0 is the root; the left child of an inner node ``i`` is ``i + 1`` and its subtree is the
@@ -68,12 +80,6 @@ class BaseTree(ABC):
         The rows had weights.
     """
 
-    feature: NDArray[np.int32]
-    threshold: NDArray[np.float64]
-    category: NDArray[np.int32]
-    missing_left: NDArray[np.bool_]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
     rows: NDArray[np.int64]
     columns: tuple[Column, ...]
     weighted: bool = False

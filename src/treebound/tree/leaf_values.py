@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound._utils.validation import Number, invalid
 from treebound.tree._structure import add_down
 from treebound.tree.regression import RegressionTree
 
-Floats = NDArray[np.float64]
 _TINY = np.finfo(float).tiny
 
 

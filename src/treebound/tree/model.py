@@ -201,15 +201,12 @@ class Tree(BaseTree):
     def recounted(self, sample: Sample) -> Tree:
         """A tree with the same splits and the counts, rows and labels of a sample.
 
+        Columns with missing values in the sample are marked as such.
+
         Parameters
         ----------
         sample : Sample
             Rows in the columns and classes of the tree.
-
-        Returns
-        -------
-        Tree
-            Columns with missing values in the sample are marked as such.
         """
         # a tree has no rows that stop above its leaves
         policy = "other" if sample.X.handle_unknown == "stop" else sample.X.handle_unknown

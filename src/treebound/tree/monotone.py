@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound.tree.split import by_threshold
 
 if TYPE_CHECKING:
     from treebound.tree.base import BaseTree
     from treebound.tree.model import Tree
 
-Floats = NDArray[np.float64]
 # No limit is nearer to 0 or 1, so that no class becomes impossible.
 _MARGIN = 1e-6
 _ROUNDING = 1e-9

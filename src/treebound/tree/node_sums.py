@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound.data import Matrix, Sample
 from treebound.data.weights import WeightTotal
 from treebound.tree._structure import add_up
 from treebound.tree.model import Tree
-
-Floats = NDArray[np.float64]
 
 
 class WeightTotals(NamedTuple):

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound._utils.frozen import set_fields
 from treebound.data.numeric_target import NumericTarget, TargetUnits
 from treebound.tree._structure import add_up, gains, squared_deviations
-from treebound.tree.base import ROUNDING, BaseTree, Floats, frozen
+from treebound.tree.base import ROUNDING, BaseTree, frozen
 from treebound.tree.monotone import limits
 
 if TYPE_CHECKING:
@@ -224,10 +225,8 @@ class RegressionTree(BaseTree):
 
         Parameters
         ----------
-        X : Matrix
-            Rows in the columns of the tree.
-        target : NumericTarget
-            Their numbers and weights.
+        X, target : Matrix and NumericTarget
+            Rows in the columns of the tree, with their numbers and weights.
         handle_unknown : {"other", "majority", "stop"}, optional
             See :meth:`~treebound.tree.base.BaseTree.apply`.
 

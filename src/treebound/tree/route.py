@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils._pool import each, threads_in_context
+from treebound._utils.arrays import Codes
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import invalid
 from treebound.data.matrix import MatrixPart
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from treebound.data import Column, Matrix
     from treebound.tree.base import BaseTree
 
-Ints = NDArray[np.int32]
 
 # The policies for unknown categories that routing handles; reading handles the others.
 ROUTED = ("other", "majority", "stop")
@@ -33,7 +33,7 @@ _BLOCK = 8192  # rows of mixed columns copied into one array at a time
 
 def apply(
     tree: BaseTree, X: Matrix, handle_unknown: str = "other", n_jobs: int | None = None
-) -> Ints:
+) -> Codes:
     """The node that each row reaches; see `Tree.apply`."""
     if len(X.columns) != len(tree.columns):
         must = f"a Matrix of {len(tree.columns)} columns"
@@ -66,12 +66,12 @@ def _jobs(n_jobs: int | None) -> int:
     return max(effective_jobs(n_jobs), threads_in_context() if n_jobs is None else 1)
 
 
-def _used(tree: BaseTree) -> Ints:
+def _used(tree: BaseTree) -> Codes:
     """The columns of the splits."""
     return np.unique(tree.feature[tree.feature >= 0])
 
 
-def _walk_rows(tree: BaseTree, X: Matrix, reached: Ints, start: int, stop: int) -> None:
+def _walk_rows(tree: BaseTree, X: Matrix, reached: Codes, start: int, stop: int) -> None:
     """Route the rows from start to stop; mixed columns are copied block by block."""
     if X.dense is not None:
         rows = X.dense[start:stop]
@@ -156,7 +156,7 @@ def path_to(tree: BaseTree, node: int) -> list[int]:
     return way[::-1]
 
 
-def parents(tree: BaseTree) -> Ints:
+def parents(tree: BaseTree) -> Codes:
     """The parent of each node, -1 for the root."""
     parent = np.full(tree.n_nodes, -1, dtype=np.int32)
     inner = np.flatnonzero(~tree.is_leaf)

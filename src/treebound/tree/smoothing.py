@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound._utils.validation import Number, OneOf, check
 from treebound.data.weights import snapped
 
 if TYPE_CHECKING:
     from treebound.tree.model import Tree
 
-Floats = NDArray[np.float64]
 NamedSmoothing = Literal["shrinkage", "m-estimate", "laplace"]
 Smoothing = NamedSmoothing | float
 SMOOTHINGS: tuple[NamedSmoothing | None, ...] = (*get_args(NamedSmoothing), None)

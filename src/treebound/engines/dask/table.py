@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from treebound._utils.extras import require
 from treebound.data.draws import Tenth
-from treebound.data.learned import LearnedSchema, merge_facts, with_numbers
+from treebound.data.learned import SAMPLE_ROWS, LearnedSchema, merge_facts, with_numbers
 from treebound.data.number_sample import AnySample
 from treebound.data.parts import START, BaseReader, PartRows, PartStart, count_rows
 from treebound.data.ranks import (
@@ -45,8 +45,8 @@ from treebound.model.number_errors import NumberErrors
 from treebound.model.regression import ENDS
 from treebound.model.rows import accuracy
 
-# Rows whose values bins are chosen from, in all partitions.
-_SAMPLE_ROWS = 1 << 17
+# Rows that are drawn in all partitions, twice those that bins need: partitions differ in size.
+_DRAWN_ROWS = 2 * SAMPLE_ROWS
 # Partitions that are read for these if nothing else must be learned.
 _SAMPLED = 4
 
@@ -178,7 +178,7 @@ def _learned(
     rows: Partitions, calibration: Tenth | None, class_weight: Any, numeric: bool, **kinds: Any
 ) -> LearnedSchema:
     """Learn columns and classes from all partitions, without calibration rows."""
-    sample_rows = max(256, _SAMPLE_ROWS // len(rows))
+    sample_rows = max(256, _DRAWN_ROWS // len(rows))
     facts = rows.each(
         partial(learn, sample_rows=sample_rows, calibration=calibration, numeric=numeric, **kinds),
         first=None if calibration is None else _starts(rows, calibration),

@@ -1,0 +1,11 @@
+"""Types of arrays that many modules name."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bools = NDArray[np.bool_]
+Codes = NDArray[np.int32]  # classes, categories, columns and nodes as the kernels have them
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]

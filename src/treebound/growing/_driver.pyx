@@ -527,10 +527,9 @@ cdef class Driver:
 
     cdef void wait(self, int32_t index) noexcept nogil:
         """Push a leaf on the frontier with its gain if both children were pure."""
-        # one that may take a split that comes first is looked at before all others
         cdef GrownNode* node = &self.tree.nodes[index]
         node.state = WAITING
-        node.priority = INFINITY if node.n_first < self.n_firsts else self.max_priority(index)
+        node.priority = self.max_priority(index)
         self.tree.push(index)
 
     cdef double spread(self, int32_t index) noexcept nogil:
@@ -540,7 +539,10 @@ cdef class Driver:
 
     cdef double max_priority(self, int32_t index) noexcept nogil:
         """The priority of a node whose children would both be pure."""
+        # one that may take a split that comes first is looked at before all others
         cdef const GrownNode* node = &self.tree.nodes[index]
+        if node.n_first < self.n_firsts:
+            return INFINITY
         if self.problem.criterion == SQUARED:
             return self.spread(index)
         return self.priority_with(node, pure_score(<double>node.weight, &self.problem))

@@ -702,7 +702,7 @@ cdef class ShardDriver(Driver):
             cutoff = self.cutoff()
             rest = [leaf for leaf in self.small if leaf not in some]
             self.small = [leaf for leaf in rest if self.max_priority(leaf.node) >= cutoff]
-            at_once *= 2
+            at_once = max(1, min(2 * at_once, len(self.small)))
 
     cdef object subtree(self, Leaf leaf, double cutoff):
         depth = self.options["max_depth"] - self.tree.nodes[leaf.node].depth

@@ -458,6 +458,27 @@ def growing() -> Table:
     return ("work", "treebound", "scikit-learn", "ratio", "LightGBM", "ratio"), rows
 
 
+def cores() -> Table:
+    """List wall-clock times by number of threads, with LightGBM's."""
+    rows = []
+    result = read("cores")["milliseconds"]
+    threads = list(next(iter(next(iter(result.values())).values())))
+    for size, by_work in result.items():
+        for work, times in by_work.items():
+            if work != "xgboost":
+                best = times[threads[0]] / min(times.values())
+                rows.append(
+                    (size.replace("x", "×"), work, *(time(times[n] / 1000) for n in threads),
+                     f"{best:.1f}")
+                )  # fmt: skip
+    return (
+        "rows × columns",
+        "work",
+        *(f"{n} thread{'s' * (n != '1')}" for n in threads),
+        "speed-up",
+    ), rows
+
+
 def predicting() -> Table:
     """Compare the time to predict with scikit-learn."""
     rows = [
@@ -546,6 +567,7 @@ TABLES: dict[str, Callable[[], Table]] = {
     "wrong-certificates": wrong_certificates,
     "estimate": estimate,
     "growing": growing,
+    "cores": cores,
     "predicting": predicting,
     "pruning": pruning,
     "large-data": large_data,
@@ -561,6 +583,7 @@ SENTENCES: dict[str, Callable[[], str]] = {
     "unseen-regression": lambda: unseen_commit("unseen_regression_test"),
     "search-development": lambda: unseen_commit("search"),
     "search": lambda: unseen_commit("search_test"),
+    "cores": lambda: f"Machine: {read('cores')['machine']}.",
     "editor": lambda: measured_at("editor"),
     "monitor": lambda: measured_at("monitor"),
     "search-time": lambda: measured_at("search_time"),

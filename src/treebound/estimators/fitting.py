@@ -73,22 +73,16 @@ def fit_table(
     check_watch(parameters, watch)
     checked_parameters(parameters)
     with Threads(effective_jobs(parameters.n_jobs)):
-        return _fit_table(parameters, X, y, sample_weight, groups, watch)
-
-
-def _fit_table(
-    parameters: FitParameters, X: Any, y: Any, sample_weight: Any, groups: Any, watch: Watch
-) -> Model:
-    rows = LabelledRows.of(read_table(X), y, sample_weight, groups)
-    rows.check_classes()
-    name = y.name if hasattr(y, "name") else None
-    placed = with_places(parameters, rows)
-    model = fit_rows(placed, rows, rows.learn(**column_parameters(parameters)), watch)
-    if placed is not parameters:
-        given = replace(model.provenance, parameters=parameter_values(parameters))
-        model = replace(model, provenance=given)
-    target = name if isinstance(name, str) and name else None
-    return replace(model, reading=replace(model.reading, target=target))
+        rows = LabelledRows.of(read_table(X), y, sample_weight, groups)
+        rows.check_classes()
+        name = y.name if hasattr(y, "name") else None
+        placed = with_places(parameters, rows)
+        model = fit_rows(placed, rows, rows.learn(**column_parameters(parameters)), watch)
+        if placed is not parameters:
+            given = replace(model.provenance, parameters=parameter_values(parameters))
+            model = replace(model, provenance=given)
+        target = name if isinstance(name, str) and name else None
+        return replace(model, reading=replace(model.reading, target=target))
 
 
 def check_watch(parameters: FitParameters, watch: Watch) -> None:

@@ -59,29 +59,23 @@ def fit_numbers(
     """Grow a regression tree on a table and prune it."""
     checked_parameters(parameters)
     with Threads(effective_jobs(parameters.n_jobs)):
-        return _fit_table(parameters, X, y, sample_weight, groups)
-
-
-def _fit_table(
-    parameters: RegressionParameters, X: Any, y: Any, sample_weight: Any, groups: Any
-) -> RegressionModel:
-    table, numbers = read_table(X), read_numbers(y)
-    # rows of one class: weights, groups and columns are read as for a classifier
-    rows = LabelledRows.of(table, np.zeros(len(numbers), dtype=int), sample_weight, groups)
-    given, parameters = parameters, with_places(parameters, rows)
-    learned = rows.learn(**column_parameters(parameters))
-    sample = NumberSample.of(learned, numbers[rows.row_numbers])
-    name = y.name if hasattr(y, "name") else None
-    target = name if isinstance(name, str) and name else None
-    hashes = number_hashes(sample.X, sample.y, _names(sample, rows.table.names is not None))
-    _warn(learned, sample, hashes, stacklevel=5)
-    warn_of_number_findings(sample, target or "y", stacklevel=3)
-    warn_of_common_factor(sample.weight, stacklevel=4)
-    model = fit_number_rows(parameters, rows, sample, hashes)
-    if parameters is not given:
-        provenance = replace(model.provenance, parameters=parameter_values(given))
-        model = replace(model, provenance=provenance)
-    return replace(model, reading=replace(model.reading, target=target))
+        table, numbers = read_table(X), read_numbers(y)
+        # rows of one class: weights, groups and columns are read as for a classifier
+        rows = LabelledRows.of(table, np.zeros(len(numbers), dtype=int), sample_weight, groups)
+        given, parameters = parameters, with_places(parameters, rows)
+        learned = rows.learn(**column_parameters(parameters))
+        sample = NumberSample.of(learned, numbers[rows.row_numbers])
+        name = y.name if hasattr(y, "name") else None
+        target = name if isinstance(name, str) and name else None
+        hashes = number_hashes(sample.X, sample.y, _names(sample, rows.table.names is not None))
+        _warn(learned, sample, hashes, stacklevel=5)
+        warn_of_number_findings(sample, target or "y", stacklevel=3)
+        warn_of_common_factor(sample.weight, stacklevel=4)
+        model = fit_number_rows(parameters, rows, sample, hashes)
+        if parameters is not given:
+            provenance = replace(model.provenance, parameters=parameter_values(given))
+            model = replace(model, provenance=provenance)
+        return replace(model, reading=replace(model.reading, target=target))
 
 
 def fit_number_rows(

@@ -256,8 +256,8 @@ def fit_engine(
     parameters: FitParameters,
     engine: Engine,
     schema: LearnedSchema,
-    target: str | None,
-    watch: Watch,
+    target: str | None = None,
+    watch: Watch = UNWATCHED,
     limits: Limits | None = None,
 ) -> Model:
     """Grow on the rows of an engine, and prune by the counts alone.

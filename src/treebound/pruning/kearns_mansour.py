@@ -58,9 +58,9 @@ class KearnsMansourPruner(BasePruner):
     """
 
     constant: float | None = parameter(Number(-inf, optional=True), default=None)
-    folds: int | Splitter = parameter(Folds(), default=5)
     growth: str = parameter(OneOf(("closed", "fast")), default="closed")
     delta: float = parameter(Number(0.0, 1.0, open=True), default=0.05)
+    folds: int | Splitter = parameter(Folds(), default=5)
     random_state: int | None = parameter(Whole(0, optional=True), default=0)
 
     @property

@@ -1352,12 +1352,8 @@ def grow_arrays(
         columns, y, weights, n_classes, kinds, n_categories, may_miss, options, n_threads, part,
         shared, thread_values,
     )
-    grower.whole = whole
-    grower.spans = spans
-    grower.progress = progress
-    grower.min_priority = min_priority
     set_crossing(grower, crossing, max_bins, n_categories)
-    return grown_by(grower)
+    return grown_by(grower, whole, spans, min_priority, progress)
 
 
 def grow_numbers(
@@ -1381,13 +1377,9 @@ def grow_numbers(
     grower.problem.square_shift = square_shift
     grower.problem.weight_error = weight_error
     grower.problem.row_error = row_error
-    grower.whole = whole
     grower.whole_spread = whole_spread
-    grower.spans = spans
-    grower.progress = progress
-    grower.min_priority = min_priority
     set_crossing(grower, crossing, max_bins, n_categories)
-    return grown_by(grower)
+    return grown_by(grower, whole, spans, min_priority, progress)
 
 
 cdef Grower new_grower(
@@ -1405,8 +1397,12 @@ cdef Grower new_grower(
     return grower
 
 
-cdef object grown_by(Grower grower):
-    """The arrays of the tree of a grower."""
+cdef object grown_by(Grower grower, whole, spans, double min_priority, progress):
+    """The arrays of the tree of a grower; the other arguments are those of `grow_arrays`."""
+    grower.whole = whole
+    grower.spans = spans
+    grower.progress = progress
+    grower.min_priority = min_priority
     with nogil:
         grower.start()
         grower.run()

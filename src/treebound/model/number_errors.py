@@ -10,22 +10,12 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class NumberErrors:
-    """Sums over some rows; those of parts of the rows can be added.
-
-    Attributes
-    ----------
-    weight : float
-        The weight of the rows.
-    mean, squares : float
-        The mean of their numbers, and the sum of squared deviations from it.
-    errors : float
-        The sum of the squared errors of their predictions.
-    """
+    """Sums over some rows; those of parts of the rows can be added."""
 
     weight: float = 0.0
-    mean: float = 0.0
-    squares: float = 0.0
-    errors: float = 0.0
+    mean: float = 0.0  # of their numbers
+    squares: float = 0.0  # sum of squared deviations from it
+    errors: float = 0.0  # sum of the squared errors of their predictions
 
     @classmethod
     def of(

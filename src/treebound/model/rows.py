@@ -27,18 +27,10 @@ from treebound.tree.model import Tree
 
 @dataclass(frozen=True, eq=False)
 class IndependentRows:
-    """One row of each group of a table, drawn by number: rows that are independent.
+    """One row of each group of a table, drawn by number: rows that are independent."""
 
-    Attributes
-    ----------
-    rows : ndarray of bool
-        The rows that were drawn.
-    grouped : bool
-        False if each row is a group of its own.
-    """
-
-    rows: NDArray[np.bool_]
-    grouped: bool
+    rows: NDArray[np.bool_]  # which rows were drawn
+    grouped: bool  # False if each row is a group of its own
 
     @classmethod
     def of(cls, groups: Any, n_rows: int) -> Self:

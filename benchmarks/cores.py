@@ -162,21 +162,32 @@ def plot(times: Times, machine: str, path: Path) -> None:
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(
-        1, len(times), figsize=(4.2 * len(times), 4), sharey=True, squeeze=False
+        1,
+        len(times),
+        figsize=(3.4 * len(times), 4),
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
     )
+    works = list(dict.fromkeys(work for by_work in times.values() for work in by_work))
     for axis, (size, by_work) in zip(axes[0], times.items(), strict=True):
         threads = [int(count) for count in next(iter(by_work.values()))]
         axis.plot(threads, np.divide(threads, threads[0]), ":", color="0.7", label="ideal")
         for work, by_count in by_work.items():
             speed = [by_count[str(threads[0])] / by_count[str(count)] for count in threads]
             peer = work.startswith(("LightGBM", "xgboost"))
-            axis.plot(threads, speed, "--" if peer else "-", marker=".", label=work)
+            axis.plot(
+                threads, speed, "--" if peer else "-", marker=".", label=work,
+                color=f"C{works.index(work)}",
+            )  # fmt: skip
         axis.set(title=size, xlabel="threads", xscale="log", yscale="log")
         axis.set_xticks(threads, [str(count) for count in threads])
     axes[0][0].set_ylabel("speed-up")
-    axes[0][-1].legend(fontsize=7)
+    most = max(axes[0], key=lambda axis: len(axis.lines))
+    figure.legend(
+        *most.get_legend_handles_labels(), loc="outside lower center", ncols=8, fontsize=8
+    )
     figure.suptitle(machine, fontsize=8)
-    figure.tight_layout()
     figure.savefig(path)
 
 

@@ -49,7 +49,7 @@ cdef enum:
     THREAD_CELLS = 32768  # fewer counts are searched by one thread
     SEARCH_CELLS = 4096   # the same for searches inside bins
     THREAD_VALUES = 65536 # for each thread
-    TOLD = 50             # pauses of 20 milliseconds
+    REPORT_EVERY = 50     # pauses of 20 milliseconds
     BRANCHES = 4          # subtrees for each thread
     BRANCH_ROWS = 2048    # fewer rows are not worth a search by several threads
     LABELS = 32768        # rows whose classes a thread counts at a time
@@ -127,10 +127,10 @@ cdef class Grower(Driver):
         return 0
 
     cdef int pause(self) except -1 nogil:
-        """Tell how far it is, about once a second."""
+        """Report the progress, about once a second."""
         cdef Py_ssize_t i, rows = 0
         self.pauses += 1
-        if self.pauses % TOLD:
+        if self.pauses % REPORT_EVERY:
             return 0
         with gil:
             if self.progress is not None:
@@ -1008,7 +1008,7 @@ cdef class Grower(Driver):
         self.tree.nodes[index] = self.tree.nodes[root]
 
     def report_all(self, leaves, rows):
-        """Tell how far all hands are."""
+        """Report the progress of all hands."""
         cdef Grower hand
         cdef Py_ssize_t i
         leaves = self.n_leaves + sum([hand.n_leaves for hand in self.hands])

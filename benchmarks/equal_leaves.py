@@ -375,7 +375,7 @@ def other_draws(results: Mapping[Task, Figures | str], options: argparse.Namespa
     seconds: dict[Task, list[float]] = defaultdict(list)
     for task, reply in results.items():
         if is_slow(*task.method.rsplit(", ", 1)):
-            taken = float("inf") if isinstance(reply, str) else reply["seconds"]
+            taken = float("inf") if isinstance(reply, str) else reply["seconds"] or 0.0
             seconds[task._replace(draw=0)].append(taken)
     return [
         task._replace(draw=draw)

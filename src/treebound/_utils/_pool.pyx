@@ -90,6 +90,8 @@ cdef extern from *:
 cdef enum:
     MAX_WORKERS = 255
     PATIENCE = 2000      # polls for a new loop before a thread sleeps: some 50 microseconds
+    TRIES = 64           # to acquire the lock of the crew before a thread sleeps for it
+    WOKEN = 2            # threads that one thread wakes up for a loop
     LATE = 200_000       # nanoseconds of waiting that are too long
     MAX_REST = 1024     # loops
     WAIT = 20_000        # microseconds between looks for signals
@@ -230,20 +232,20 @@ cdef class Pool:
                 return
             rest()
         while True:
-            PyThread_acquire_lock(crew.lock, 1)
+            lock_crew()
             if not loop.active:
-                PyThread_release_lock(crew.lock)
+                unlock_crew()
                 return
             loop.waiting = True
-            PyThread_release_lock(crew.lock)
+            unlock_crew()
             if not signals:
                 PyThread_acquire_lock(loop.done, 1)
             elif PyThread_acquire_lock_timed(loop.done, WAIT, 0) != PY_LOCK_ACQUIRED:
-                PyThread_acquire_lock(crew.lock, 1)
+                lock_crew()
                 if not loop.waiting:
                     PyThread_acquire_lock(loop.done, 1)  # it was released in between
                 loop.waiting = False
-                PyThread_release_lock(crew.lock)
+                unlock_crew()
                 with gil:
                     self.note_signals()
 
@@ -314,7 +316,7 @@ cdef int add_workers(int n_workers) except -1:
     cdef Worker* worker
     PyThread_init_thread()
     with nogil:
-        PyThread_acquire_lock(crew.lock, 1)
+        lock_crew()
     try:
         while crew.n_workers < min(n_workers, MAX_WORKERS):
             worker = <Worker*>calloc(1, sizeof(Worker))
@@ -328,15 +330,29 @@ cdef int add_workers(int n_workers) except -1:
                 break  # fewer threads do the same
             crew.n_workers += 1
     finally:
-        PyThread_release_lock(crew.lock)
+        unlock_crew()
     return 0
 
 
-cdef void open_loop(Loop* loop, bint outermost) noexcept nogil:
-    """Let helpers join a loop, and wake as many as it may have."""
-    cdef Loop** place = &crew.first
-    cdef int i, wanted
+cdef void lock_crew() noexcept nogil:
+    """Acquire the lock of the crew, which threads hold for less time than it takes to sleep."""
+    cdef int i
+    for i in range(TRIES):
+        if PyThread_acquire_lock(crew.lock, 0):
+            return
+        rest()
     PyThread_acquire_lock(crew.lock, 1)
+
+
+cdef void unlock_crew() noexcept nogil:
+    PyThread_release_lock(crew.lock)
+
+
+cdef void open_loop(Loop* loop, bint outermost) noexcept nogil:
+    """Let helpers join a loop, and wake some of those that it may have."""
+    cdef Loop** place = &crew.first
+    cdef int wanted
+    lock_crew()
     loop.team.active += outermost
     wanted = min(loop.n_threads - 1, loop.team.n_threads - loop.team.active)
     while place[0] != NULL:
@@ -344,11 +360,18 @@ cdef void open_loop(Loop* loop, bint outermost) noexcept nogil:
     place[0] = loop
     loop.following = NULL
     add(&crew.opened, 1)
-    PyThread_release_lock(crew.lock)
+    unlock_crew()
+    wake_some(wanted)
+
+
+cdef void wake_some(int wanted) noexcept nogil:
+    """Wake threads that sleep; these wake others, which takes less time than to wake them all."""
+    cdef int i
+    wanted = min(wanted, WOKEN)
     for i in range(crew.n_workers):
         if wanted <= 0:
             return
-        if swap(&crew.workers[i].asleep, 0):
+        if load(&crew.workers[i].asleep) and swap(&crew.workers[i].asleep, 0):
             PyThread_release_lock(crew.workers[i].wake)
             wanted -= 1
 
@@ -356,14 +379,14 @@ cdef void open_loop(Loop* loop, bint outermost) noexcept nogil:
 cdef void close_loop(Loop* loop, bint outermost) noexcept nogil:
     """Take a loop without helpers out of those that are open."""
     cdef Loop** place = &crew.first
-    PyThread_acquire_lock(crew.lock, 1)
+    lock_crew()
     while place[0] != loop:
         place = &place[0].following
     place[0] = loop.following
     loop.team.active -= outermost
     if outermost:
         loop.team.cancelled = 0
-    PyThread_release_lock(crew.lock)
+    unlock_crew()
 
 
 cdef void work(Loop* loop, int thread) noexcept nogil:
@@ -376,7 +399,8 @@ cdef void work(Loop* loop, int thread) noexcept nogil:
 cdef Loop* join_loop(int* number) noexcept nogil:
     """The oldest loop that has items and room for a helper, or NULL."""
     cdef Loop* loop
-    PyThread_acquire_lock(crew.lock, 1)
+    cdef int wanted = 0
+    lock_crew()
     loop = crew.first
     while loop != NULL and (
         loop.joined + 1 >= loop.n_threads
@@ -389,18 +413,23 @@ cdef Loop* join_loop(int* number) noexcept nogil:
         number[0] = loop.joined
         loop.team.active += 1
         add(&loop.active, 1)
-    PyThread_release_lock(crew.lock)
+        if load(&loop.next) < loop.n_items:
+            wanted = min(
+                loop.n_threads - 1 - loop.joined, loop.team.n_threads - loop.team.active
+            )
+    unlock_crew()
+    wake_some(wanted)
     return loop
 
 
 cdef void leave_loop(Loop* loop) noexcept nogil:
     """After this its caller may free the loop."""
-    PyThread_acquire_lock(crew.lock, 1)
+    lock_crew()
     loop.team.active -= 1
     if add(&loop.active, -1) == 1 and loop.waiting:
         loop.waiting = False
         PyThread_release_lock(loop.done)
-    PyThread_release_lock(crew.lock)
+    unlock_crew()
 
 
 cdef void live(void* argument) noexcept nogil:

@@ -10,3 +10,10 @@ def factorize_bytes(
 def factorize_views(
     views: NDArray[np.uint64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None: ...
+def code_integers(
+    values: NDArray[np.integer[Any]],
+    low: int,
+    codes: NDArray[np.int32],
+    present: NDArray[np.uint8],
+) -> None: ...
+def count_codes(codes: NDArray[np.integer[Any]], counts: NDArray[np.int64]) -> None: ...

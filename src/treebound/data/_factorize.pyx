@@ -5,11 +5,43 @@ import sys
 import numpy as np
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport (
+    int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
+)
 from libc.string cimport memcmp, memcpy, memset
 
 
 cdef uint64_t _MIX = 0x9E3779B97F4A7C15  # the golden ratio, to spread keys
+
+
+ctypedef fused integer:
+    int8_t
+    int16_t
+    int32_t
+    int64_t
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+
+def code_integers(const integer[:] values, int64_t low, int32_t[::1] codes, uint8_t[::1] present):
+    """Write how far integers are above the lowest one, and mark which of these numbers occur."""
+    cdef Py_ssize_t i
+    cdef int64_t code
+    with nogil:
+        for i in range(values.shape[0]):
+            code = <int64_t>values[i] - low
+            codes[i] = <int32_t>code
+            present[code] = 1
+
+
+def count_codes(const integer[:] codes, int64_t[::1] counts):
+    """Add to the number of times that each code occurs; codes are not negative."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(codes.shape[0]):
+            counts[<Py_ssize_t>codes[i]] += 1
 
 
 cdef extern from "Python.h":

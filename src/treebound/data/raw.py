@@ -14,8 +14,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils._pool import blocks, each
 from treebound._utils.validation import invalid
-from treebound.data._factorize import factorize_objects
+from treebound.data._factorize import code_integers, count_codes, factorize_objects
 
 # Type of the values of a column; "empty" when every value is missing.
 Family = Literal["number", "text", "bool", "other", "empty"]
@@ -97,15 +98,35 @@ class RawColumn:
 def distinct_values(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer[Any]]]:
     """The sorted distinct values, and which of them every row has."""
     if values.dtype.kind in "iub" and len(values):
-        low, high = int(values.min()), int(values.max())
+        ends = [slice(*end) for end in blocks(len(values))]
+        low = int(min(each(lambda rows: values[rows].min(), ends)))
+        high = int(max(each(lambda rows: values[rows].max(), ends)))
         if high - low < _SPAN and high < 2**63:
-            at = values.astype(np.int64, copy=False)
-            at = at - low if low else at
-            present = np.bincount(at, minlength=high - low + 1) > 0
+            at = np.empty(len(values), dtype=np.int32)
+            native = np.uint8 if values.dtype.kind == "b" else values.dtype.newbyteorder("=")
+
+            def code(rows: slice) -> NDArray[np.uint8]:
+                present = np.zeros(high - low + 1, dtype=np.uint8)
+                numbers = values[rows].astype(native, copy=False)
+                code_integers(numbers, low, at[rows], present)
+                return present
+
+            present = np.logical_or.reduce(each(code, ends))
             distinct = (np.flatnonzero(present) + low).astype(values.dtype)
             codes = (np.cumsum(present) - 1).astype(np.int32)
-            return distinct, at.astype(np.int32) if present.all() else codes[at]
+            return distinct, at if present.all() else codes[at]
     return np.unique(values, return_inverse=True)
+
+
+def count_of_codes(codes: NDArray[np.integer[Any]], n_codes: int) -> NDArray[np.int64]:
+    """How often each code occurs, counted by the threads of the context."""
+
+    def count(ends: tuple[int, int]) -> NDArray[np.int64]:
+        counts = np.zeros(n_codes, dtype=np.int64)
+        count_codes(codes[slice(*ends)], counts)
+        return counts
+
+    return np.sum(each(count, blocks(len(codes))), axis=0)
 
 
 def spread(n: int, most: int) -> NDArray[np.int64]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from treebound._utils._pool import each
 from treebound.data.columns import Column
 from treebound.data.matrix import Matrix
+from treebound.data.raw import count_of_codes
 from treebound.data.weights import exact_sum
 
 _BLOCK_ROWS = 8192  # of a matrix: they fit into the cache of a processor
@@ -115,7 +116,7 @@ class TableSummary:
     @classmethod
     def of(cls, matrix: Matrix, codes: NDArray[np.integer[Any]], n_classes: int) -> TableSummary:
         """The summary of rows in memory, of weight zero none."""
-        rows = np.bincount(codes, minlength=n_classes).tolist()
+        rows = count_of_codes(codes, n_classes).tolist()
         return cls(tuple(rows), column_summaries(matrix))
 
     def with_target(self, target: TargetSummary) -> TableSummary:

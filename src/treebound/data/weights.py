@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.validation import InWords, invalid
-from treebound.data.raw import some_names
+from treebound.data.raw import count_of_codes, some_names
 
 # Sums of weights outside this range lose precision.
 _LEAST, _MOST = 1e-300, 2.0**52
@@ -83,7 +83,7 @@ def class_totals(
 ) -> list[Fraction]:
     """The weight of every class, without rounding."""
     if weight is None:
-        return [Fraction(count) for count in np.bincount(codes, minlength=n_classes).tolist()]
+        return [Fraction(count) for count in count_of_codes(codes, n_classes).tolist()]
     totals = [Fraction(0)] * n_classes
     for start in range(0, len(weight), _EXACT_ROWS):
         rows = slice(start, start + _EXACT_ROWS)

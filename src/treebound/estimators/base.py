@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
+from treebound._utils._pool import Threads
+from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import parameters_of
 from treebound.data import Column, Matrix
 from treebound.data.frames import read_table
@@ -375,9 +377,10 @@ class TreeEstimator(FittedTree[AnyModel]):
 
     def _read(self, X: Any) -> Matrix:
         """The rows of a table, after scikit-learn's checks of the state and the columns."""
-        model, table = self._fitted(), read_table(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return model.read(table, whole=True)
+        with Threads(effective_jobs(self.n_jobs)):
+            model, table = self._fitted(), read_table(X)
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return model.read(table, whole=True)
 
     def _predict(self, X: Any, output: Any, predict: Callable[..., Any], **options: Any) -> Any:
         """Return predictions, lazily in a database (as further columns) and on Dask."""

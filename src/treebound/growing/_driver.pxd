@@ -5,6 +5,7 @@
 # is decided here and nowhere else, so that engines grow equal trees.
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
+from treebound._utils._pool cimport Pool
 from treebound.tree._thresholds cimport Rule
 from treebound.growing._layout cimport KernelSplit, Problem, Rules, Source
 from treebound.growing._sorted cimport Sorted, Task
@@ -62,6 +63,7 @@ cdef void leave(Sorted* home) noexcept nogil
 
 
 cdef class Driver:
+    cdef Pool pool              # of the engine; None: this thread alone
     cdef Problem problem
     cdef Source* sources
     cdef Py_ssize_t n_columns

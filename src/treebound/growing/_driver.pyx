@@ -26,6 +26,7 @@ from treebound.growing._sorted cimport add_users, free_sorted
 
 cdef enum:
     MAX_LOGARITHMS = 65536  # in the table, or four per row
+    LOGARITHMS = 16384      # computed by a thread at a time
 
 
 cdef class Nodes:
@@ -200,6 +201,21 @@ cdef void leave(Sorted* home) noexcept nogil:
         free_sorted(home)
 
 
+cdef struct Logarithms:
+    # The table of c log c.
+    const Problem* problem
+    int64_t* table
+    int64_t n_counts
+
+
+cdef void tabulate(void* context, Py_ssize_t block, int thread) noexcept nogil:
+    """Compute a block of the table of c log c."""
+    cdef const Logarithms* logarithms = <const Logarithms*>context
+    cdef int64_t start = block * LOGARITHMS, count
+    for count in range(start, min(start + LOGARITHMS, logarithms.n_counts)):
+        logarithms.table[count] = xlogx(count, logarithms.problem)
+
+
 cdef class Driver:
     """Grows a tree: options, nodes, and the operations that an engine implements."""
 
@@ -258,7 +274,9 @@ cdef class Driver:
 
     cdef int set_criterion(self) except -1 nogil:
         """From the counts of the root: tolerances, the width of sums, the table of c log c."""
-        cdef int64_t total, count
+        cdef Logarithms logarithms
+        cdef int64_t total
+        cdef Py_ssize_t n_blocks, block
         cdef double largest
         total = weight_in(self.tree.counts_of(0), NULL, &self.problem)
         self.whole = max(self.whole, total)
@@ -276,8 +294,15 @@ cdef class Driver:
         if total > max(MAX_LOGARITHMS, 4 * <int64_t>self.problem.n_rows):
             return 0
         self.xlogx_table = <int64_t*>allocate(total + 1, sizeof(int64_t))
-        for count in range(total + 1):
-            self.xlogx_table[count] = xlogx(count, &self.problem)
+        logarithms.problem = &self.problem
+        logarithms.table = self.xlogx_table
+        logarithms.n_counts = total + 1
+        n_blocks = (total + LOGARITHMS) // LOGARITHMS
+        if self.pool is None:
+            for block in range(n_blocks):
+                tabulate(&logarithms, block, 0)
+        else:
+            self.pool.run(&tabulate, &logarithms, n_blocks)
         self.problem.xlogx = self.xlogx_table
         return 0
 

@@ -18,8 +18,9 @@ cdef struct Columns:
     Finder* finders         # one per thread
     ColumnBounds* bounds    # one per column, in the memory of the histogram
     KernelSplit* splits
-    int* finder_of          # by column: the finder that has gathered its rows; or -1
-    int n_live              # columns with such a finder
+    int* order              # the columns that may win, the greatest bound first
+    int* wave               # those of them that threads search together, one per finder
+    int n_wave
     Scratch* scratch        # one per thread
 
 
@@ -59,7 +60,6 @@ cdef class SharedCodes:
 
 
 cdef class Grower(Driver):
-    cdef Pool pool
     cdef Scratch* scratch       # one per thread
     cdef Search sorted
     cdef object arrays          # keeps the memory of the sources alive
@@ -119,8 +119,9 @@ cdef class Grower(Driver):
     cdef int search_histogram(self, int32_t index) except -1 nogil
     cdef ColumnBounds bound_columns(self, const Task* task, const GrownNode* node) noexcept nogil
     cdef int search_columns(self, const GrownNode* node) except -1 nogil
-    cdef bint gather_columns(self) noexcept nogil
+    cdef void search_in_waves(self) noexcept nogil
     cdef void score_groups(self) noexcept nogil
+    cdef void set_floor(self, double floor) noexcept nogil
     cdef void each_column(self, Work work, bint shared) noexcept nogil
     cdef bint is_uninformative(self, Py_ssize_t live_rows) noexcept nogil
     cdef bint set_children(self, int32_t index, Py_ssize_t middle, bint* may_split) except -1 nogil

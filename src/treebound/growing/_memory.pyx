@@ -46,7 +46,7 @@ cdef enum:
     BYTES_A_ROW = 8       # of histograms
     MIN_BYTES = 1 << 25
     MANY_THREADS = 4      # threads that search leaves whose turn may never come
-    THREAD_CELLS = 32768  # fewer counts are searched by one thread
+    THREAD_CELLS = 8192   # fewer counts are searched by one thread
     SEARCH_CELLS = 4096   # the same for searches inside bins
     THREAD_VALUES = 65536 # for each thread
     REPORT_EVERY = 50     # pauses of 20 milliseconds
@@ -77,8 +77,8 @@ cdef class Grower(Driver):
         self.sorted.tasks[0].splits = <KernelSplit*>allocate(n_columns, sizeof(KernelSplit))
         self.sorted.tasks[1].splits = <KernelSplit*>allocate(n_columns, sizeof(KernelSplit))
         self.sorted.scratch = self.scratch
-        self.columns.finder_of = <int*>allocate(n_columns, sizeof(int))
-        memset(self.columns.finder_of, -1, n_columns * sizeof(int))
+        self.columns.order = <int*>allocate(n_columns, sizeof(int))
+        self.columns.wave = <int*>allocate(pool.n_threads, sizeof(int))
         self.batch = <int32_t*>allocate(pool.n_threads, sizeof(int32_t))
         self.hand_at = <void**>allocate(pool.n_threads, sizeof(void*))
 
@@ -97,7 +97,8 @@ cdef class Grower(Driver):
         free(self.scratch)
         free(self.sorted.tasks[0].splits)
         free(self.sorted.tasks[1].splits)
-        free(self.columns.finder_of)
+        free(self.columns.order)
+        free(self.columns.wave)
         free(self.batch)
         free(self.hand_at)
 
@@ -413,10 +414,8 @@ cdef class Grower(Driver):
             self.pool.n_threads > 1 and 2 * (node.stop - node.start) >= self.thread_values
         )
         cdef int t
-        if large and self.gather_columns():
-            self.score_groups()
-            self.each_column(&search_column, True)
-            memset(self.columns.finder_of, -1, self.n_columns * sizeof(int))
+        if large:
+            self.search_in_waves()
         else:
             self.each_column(&search_column, self.binned.counted.n_cells >= SEARCH_CELLS)
         for t in range(self.pool.n_threads):
@@ -425,41 +424,55 @@ cdef class Grower(Driver):
                     raise MemoryError
         return 0
 
-    cdef bint gather_columns(self) noexcept nogil:
-        """Gather rows for the columns that may win, all threads for a column; if these are few."""
+    cdef void search_in_waves(self) noexcept nogil:
+        """Search the columns that may win, some at a time, the greatest bound first."""
+        # All threads gather the rows of a column. What is found raises the floor for later waves.
         cdef Columns* columns = &self.columns
-        cdef Py_ssize_t n = 0, j
-        for j in range(self.n_columns):
-            n += is_live_column(columns, j)
-        if n > self.pool.n_threads:
-            return False
-        n = 0
+        cdef Py_ssize_t n = 0, i, j
+        cdef int c
         for j in range(self.n_columns):
             if is_live_column(columns, j):
-                columns.finder_of[j] = <int>n
+                i = n
+                while i > 0 and bound_on(columns, columns.order[i - 1]) < bound_on(columns, j):
+                    columns.order[i] = columns.order[i - 1]
+                    i -= 1
+                columns.order[i] = <int>j
                 n += 1
-        columns.n_live = <int>n
         columns.scratch = self.scratch
-        self.pool.run(&mark_column, columns, self.n_columns)
-        for j in range(n):
-            gather_marked(&columns.finders[j], self.pool)
-        return True
+        i = 0
+        while i < n:
+            columns.n_wave = 0
+            while i < n and columns.n_wave < self.pool.n_threads:
+                if is_live_column(columns, columns.order[i]):
+                    columns.wave[columns.n_wave] = columns.order[i]
+                    columns.n_wave += 1
+                i += 1
+            self.pool.run(&mark_column, columns, columns.n_wave)
+            for c in range(columns.n_wave):
+                gather_marked(&columns.finders[c], self.pool)
+            self.score_groups()
+            self.pool.run(&search_wave, columns, columns.n_wave)
+            for c in range(columns.n_wave):
+                self.set_floor(columns.finders[c].floor)
 
     cdef void score_groups(self) noexcept nogil:
         """Find the best score in each group of bins, and raise the floor."""
         cdef Columns* columns = &self.columns
         cdef Py_ssize_t n_items = 0, c, g
-        cdef double floor = columns.finders[0].floor
         cdef Finder* finder
-        for c in range(columns.n_live):
+        for c in range(columns.n_wave):
             n_items += columns.finders[c].n_groups
         self.pool.run(&score_item, columns, n_items)
-        for c in range(columns.n_live):
+        for c in range(columns.n_wave):
             finder = &columns.finders[c]
             for g in range(finder.n_groups):
-                floor = max(floor, finder.groups[g].best - 4.0 * finder.node.tolerance)
-        for c in range(columns.n_live):
-            columns.finders[c].floor = floor
+                self.set_floor(finder.groups[g].best - 4.0 * finder.node.tolerance)
+
+    cdef void set_floor(self, double floor) noexcept nogil:
+        """Raise the floor of all finders to a score that is not above the best one."""
+        cdef int t
+        for t in range(self.pool.n_threads):
+            self.columns.finders[t].floor = max(self.columns.finders[t].floor, floor)
 
     cdef void each_column(self, Work work, bint shared) noexcept nogil:
         """Work on the columns of a node, in threads if it is shared."""
@@ -1299,18 +1312,24 @@ cdef void bound_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
 
 cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
     cdef Columns* columns = <Columns*>context
-    cdef int place = thread if columns.finder_of[j] < 0 else columns.finder_of[j]
-    cdef Finder* finder = &columns.finders[place]
-    if columns.finder_of[j] >= 0 and finder.ready == j:
-        columns.splits[j] = best_of_groups(finder)
-    elif max(columns.bounds[j].best, columns.bounds[j].bound) > finder.floor:
-        columns.splits[j] = best_of_column(finder, j)
+    if bound_on(columns, j) > columns.finders[thread].floor:
+        columns.splits[j] = best_of_column(&columns.finders[thread], j)
 
 
-cdef void mark_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
+cdef void mark_column(void* context, Py_ssize_t place, int thread) noexcept nogil:
     cdef Columns* columns = <Columns*>context
-    if columns.finder_of[j] >= 0:
-        mark_groups(&columns.finders[columns.finder_of[j]], j)
+    mark_groups(&columns.finders[place], columns.wave[place])
+
+
+cdef void search_wave(void* context, Py_ssize_t place, int thread) noexcept nogil:
+    """Find the best split of a column of a wave, whose groups have scores unless it has none."""
+    cdef Columns* columns = <Columns*>context
+    cdef Finder* finder = &columns.finders[place]
+    cdef int j = columns.wave[place]
+    if finder.ready == j:
+        columns.splits[j] = best_of_groups(finder)
+    elif bound_on(columns, j) > finder.floor:
+        columns.splits[j] = best_of_column(finder, j)
 
 
 cdef void score_item(void* context, Py_ssize_t item, int thread) noexcept nogil:
@@ -1326,9 +1345,14 @@ cdef void score_item(void* context, Py_ssize_t item, int thread) noexcept nogil:
         columns.finders[c].failed = True
 
 
+cdef double bound_on(const Columns* columns, Py_ssize_t j) noexcept nogil:
+    """The greatest score that a split on a column may have."""
+    return max(columns.bounds[j].best, columns.bounds[j].bound)
+
+
 cdef bint is_live_column(const Columns* columns, Py_ssize_t j) noexcept nogil:
     """Return True if a column may hold the best split."""
-    return max(columns.bounds[j].best, columns.bounds[j].bound) > columns.finders[0].floor
+    return bound_on(columns, j) > columns.finders[0].floor
 
 
 # -- from Python ---------------------------------------------------------------------------------

@@ -52,6 +52,7 @@ cdef extern from "loops.h":
 
 cdef enum:
     GATHERED = 262144   # rows searched at a time, or one bin
+    SHARED = 1 << 20    # the same by several threads
     GROUP_ROWS = 2048   # of bins that a thread searches, at least
 
 
@@ -705,7 +706,7 @@ cdef void mark_groups(Finder* finder, Py_ssize_t j) noexcept nogil:
         if is_live(profile, t, single, finder.floor):
             finder.wanted[profile.bins[t]] = 1
             rows += rows_of(profile, t)
-    if rows > GATHERED or not (
+    if rows > SHARED or not (
         enlarge_finder(finder, rows, &local) and has_groups(finder)
     ):
         for t in range(profile.n_bins):

@@ -126,7 +126,8 @@ def count_of_codes(codes: NDArray[np.integer[Any]], n_codes: int) -> NDArray[np.
         count_codes(codes[slice(*ends)], counts)
         return counts
 
-    return np.sum(each(count, blocks(len(codes))), axis=0)
+    counts: NDArray[np.int64] = np.sum(each(count, blocks(len(codes))), axis=0)
+    return counts
 
 
 def spread(n: int, most: int) -> NDArray[np.int64]:

@@ -154,13 +154,12 @@ class Tally(NamedTuple):
     @classmethod
     def of(cls, truth: Ints, predicted: Ints, times: Floats, n: int, costs: Floats | None) -> Tally:
         """Count rows by their true and predicted classes; each counts ``times``."""
-        by_class = _sums(truth, times, n)
-        correct = _sums(truth, times * (truth == predicted), n)
-        cost = 0.0 if costs is None else float((times * costs[truth, predicted]).sum())
-        confusion = None
+        cost = Loss.of(truth, predicted, times, costs).cost
         if n <= _MANY_CLASSES:
             confusion = _sums(truth * n + predicted, times, n * n).reshape(n, n)
-        return cls(by_class, correct, cost, confusion)
+            return cls(confusion.sum(axis=1), confusion.diagonal(), cost, confusion)
+        correct = _sums(truth, times * (truth == predicted), n)
+        return cls(_sums(truth, times, n), correct, cost, None)
 
     def plus(self, other: Tally) -> Tally:
         """The counts of both."""
@@ -181,6 +180,21 @@ class Tally(NamedTuple):
     def wrong(self) -> float:
         """Number of rows that are misclassified."""
         return float(self.by_class.sum() - self.correct.sum())
+
+
+class Loss(NamedTuple):
+    """Rows that are misclassified, and the cost of all predictions."""
+
+    wrong: float
+    cost: float
+
+    @classmethod
+    def of(
+        cls, truth: Ints, predicted: NDArray[np.integer[Any]], times: Floats, costs: Floats | None
+    ) -> Loss:
+        """Of rows with their true and predicted classes; each counts ``times``."""
+        cost = 0.0 if costs is None else float((times * costs[truth, predicted]).sum())
+        return cls(float(times @ (predicted != truth)), cost)
 
 
 def sizes_of_interest(chosen: int, largest: int) -> tuple[int, ...]:
@@ -230,32 +244,31 @@ def estimate_error(
         None if there are no rows.
     """
 
-    def figures(fold: FoldPrediction) -> tuple[Tally, Floats, list[Tally]]:
-        """The tally of a fold, its errors by independent rows, and the tally of each size."""
+    def figures(fold: FoldPrediction) -> tuple[Tally, Floats, list[Loss]]:
+        """The tally of a fold, its errors by independent rows, and the loss of each size."""
         sample, labels, of_size = fold
         truth, times = sample.y.astype(np.int64), _times(sample)
         predicted = labels.astype(np.int64)
         tally = Tally.of(truth, predicted, times, len(classes), costs)
         dependent = copies_of(sample) if sample.groups is None else sample.groups
-        of_sizes = []
+        wrong = times * (predicted != truth)
+        losses = []
         for size in sizes:
-            other = tally
+            loss = Loss(float(wrong.sum()), tally.cost)
             if size != chosen and of_size is not None:
-                of_other = of_size(size).astype(np.int64)
-                other = Tally.of(truth, of_other, times, len(classes), costs)
-            of_sizes.append(other)
-        return tally, _by_group(times * (predicted != truth), times, dependent), of_sizes
+                loss = Loss.of(truth, of_size(size), times, costs)
+            losses.append(loss)
+        return tally, _by_group(wrong, times, dependent), losses
 
     tallies, pairs, by_size = [], [], []
-    for tally, pair, of_sizes in each(figures, predictions):
+    for tally, pair, losses in each(figures, predictions):
         tallies.append(tally)
         pairs.append(pair)
-        by_size.append(of_sizes)
+        by_size.append(losses)
     total = reduce(Tally.plus, tallies) if tallies else None
-    errors_by_size = np.array([sum(fold[at].wrong for fold in by_size) for at in range(len(sizes))])
-    costs_by_size = np.array([sum(fold[at].cost for fold in by_size) for at in range(len(sizes))])
     if total is None or not total.rows:
         return None
+    loss_by_size = np.sum(by_size, axis=0).reshape(-1, 2) / total.rows
     error, by_group = total.wrong / total.rows, np.concatenate(pairs)
     deviations = by_group[:, 0] - error * by_group[:, 1]
     variance = float((deviations**2).sum()) / total.rows**2
@@ -267,14 +280,7 @@ def estimate_error(
         classes,
         sqrt(variance),
         effective,
-        [
-            *zip(
-                sizes,
-                (errors_by_size / total.rows).tolist(),
-                (costs_by_size / total.rows).tolist(),
-                strict=True,
-            )
-        ],
+        [(size, *loss) for size, loss in zip(sizes, loss_by_size.tolist(), strict=True)],
         method=method,
         folds=folds,
         costs=costs,

@@ -109,13 +109,13 @@ class WeightChoice(ChosenWeight):
             # noise: a tree that is hardly pruned may be ahead of one leaf by chance
             losses = np.where(pruned, losses, np.inf)
             best = losses.min()
-        fitting = np.flatnonzero(losses <= best + tolerance)
-        informative = np.flatnonzero((leaves > 1) & (losses < np.inf))
-        if self.constant <= best + slack or not len(informative):
-            return int(fitting[-1])
+        fitting = losses <= best + tolerance
+        informative = (leaves > 1) & (losses < np.inf)
+        if self.constant <= best + slack or not informative.any():
+            return int(fitting.nonzero()[0][-1])
         # one leaf only if it has the least loss itself
-        preferred = np.intersect1d(fitting, informative)
-        return int((preferred if len(preferred) else informative)[-1])
+        preferred = fitting & informative
+        return int((preferred if preferred.any() else informative).nonzero()[0][-1])
 
     def explain(self) -> str:
         """Describe the choice and its alternatives."""

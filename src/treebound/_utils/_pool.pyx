@@ -365,7 +365,7 @@ cdef void open_loop(Loop* loop, bint outermost) noexcept nogil:
 
 
 cdef void wake_some(int wanted) noexcept nogil:
-    """Wake threads that sleep; these wake others, which takes less time than to wake them all."""
+    """Wake threads that sleep; these wake more, which takes less time than one by one."""
     cdef int i
     wanted = min(wanted, WOKEN)
     for i in range(crew.n_workers):

@@ -20,10 +20,10 @@ def test_slow_methods_have_all_draws_only_where_their_first_draws_are_quick(monk
     assert not any(task.method == "pycontree, free" for task in first)
 
     figures = {"quick": {"seconds": QUICK}, "slow": {"seconds": 1.1 * QUICK}, "cut off": CUT_OFF}
-    others = other_draws({task: figures[task.table] for task in first}, OPTIONS)
-    assert {task.table for task in others} == {"quick"}
-    assert {task.draw for task in others} == {2, 3, 4}
-    complete = {(task.draw, task.method) for task in [*first, *others] if task.table == "quick"}
+    further = other_draws({task: figures[task.table] for task in first}, OPTIONS)
+    assert {task.table for task in further} == {"quick"}
+    assert {task.draw for task in further} == {2, 3, 4}
+    complete = {(task.draw, task.method) for task in [*first, *further] if task.table == "quick"}
     methods = [f"{name}, {size}" for name in METHODS for size in SIZES]
     methods.remove("pycontree, free")
     assert complete == {(draw, method) for draw in draws for method in methods}

@@ -168,7 +168,7 @@ def equal_leaves() -> Table:
     header = ("method, leaves at most", "tables", "accuracy %", "training error %", "leaves",
               "fit, seconds", "ours minus method, points", "tables better / worse")  # fmt: skip
     rows = []
-    for name, row in read("equal_leaves_test")["methods"].items():
+    for name, row in read("equal_leaves")["methods"].items():
         if row["accuracy"] is None:
             continue
         compared = row["ours minus method, accuracy"]
@@ -177,6 +177,32 @@ def equal_leaves() -> Table:
         rows.append(
             (name, tables, f"{row['accuracy']:.2f}", f"{row['training error']:.2f}",
              f"{row['leaves']:.1f}", f"{row['seconds']:.3f}", difference(compared), counts)
+        )  # fmt: skip
+    return header, rows
+
+
+def equal_leaves_run() -> str:
+    """State the tables, the draws and the limit of a search."""
+    summary = read("equal_leaves")
+    tables, limit = len(summary["tables"]), summary["seconds per optimal search"]
+    return (
+        f"Development half: {tables} tables, {summary['draws']} draws, of slow searches "
+        f"{summary['draws of optimal searches']}, {limit:g} seconds per search. "
+        + measured_at("equal_leaves")
+    )
+
+
+def unbalanced() -> Table:
+    """Compare trees with balanced class weights by balanced accuracy."""
+    header = ("method", "balanced accuracy %", "accuracy %", "leaves", "fit, seconds",
+              "default minus method, points", "tables better / worse")  # fmt: skip
+    rows = []
+    for name, row in read("unbalanced")["methods"].items():
+        paired = row["default minus method"]
+        counts = "" if paired is None else f"{paired['better']:.0f} / {paired['worse']:.0f}"
+        rows.append(
+            (name, f"{row['balanced accuracy']:.2f}", f"{row['accuracy']:.2f}",
+             f"{row['leaves']:.1f}", f"{row['seconds']:.3f}", difference(paired), counts)
         )  # fmt: skip
     return header, rows
 
@@ -557,6 +583,7 @@ TABLES: dict[str, Callable[[], Table]] = {
     "search": lambda: searches("search_test"),
     "study-standard": study_standard,
     "study-paper": study_paper,
+    "unbalanced": unbalanced,
     "balanced-classes": balanced_classes,
     "probabilities": probabilities,
     "noise": noise,
@@ -581,6 +608,8 @@ SENTENCES: dict[str, Callable[[], str]] = {
     "unseen": lambda: unseen_commit("unseen_test"),
     "unseen-development": lambda: unseen_commit("unseen"),
     "unseen-regression": lambda: unseen_commit("unseen_regression_test"),
+    "equal-leaves": equal_leaves_run,
+    "unbalanced": lambda: unseen_commit("unbalanced"),
     "search-development": lambda: unseen_commit("search"),
     "search": lambda: unseen_commit("search_test"),
     "cores": lambda: f"Machine: {read('cores')['machine']}.",

@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="every data set, not summaries alone")
     options = parser.parse_args()
     console = Console(stderr=True)
-    text, document = ["# The study\n"], {}
+    text, tables = ["# The study\n"], {}
     for protocol in ("paper", "standard"):
         start = time.perf_counter()
         with StudyDisplay(console) as display:
@@ -72,11 +72,11 @@ def main() -> None:
         sheets = sheets_of(results, options)
         text += [f"## {protocol.capitalize()} protocol\n", summary(results, took, options.jobs)]
         text += [as_markdown(sheet) for sheet in sheets]
-        document[protocol] = {sheet.key: plain(sheet) for sheet in sheets}
+        tables[protocol] = {sheet.key: plain(sheet) for sheet in sheets}
     document = "\n".join(text)
     print(document)
     write_text(RESULTS / "study.md", document)
-    write_text(RESULTS / "study.json", json.dumps(document, indent=1, allow_nan=False) + "\n")
+    write_text(RESULTS / "study.json", json.dumps(tables, indent=1, allow_nan=False) + "\n")
 
 
 def summary(results: Results, took: float | None, jobs: int) -> str:

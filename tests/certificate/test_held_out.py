@@ -381,6 +381,9 @@ def test_new_rows_of_a_model_with_groups_need_their_groups():
     assert (other.m, other.grouped) == (certificate.m, True)
     with pytest.raises(ValueError, match="'groups' parameter of certify must be None without rows"):
         clf.certify(groups=members)
+    for name, options in (("certify_cost", {}), ("abstain", {"max_risk": 0.4})):
+        with pytest.raises(ValueError, match=f"'groups' parameter of {name} must be None without"):
+            getattr(clf, name)(groups=members, **options)
 
 
 def test_new_rows_of_a_regressor_with_groups_need_their_groups(tmp_path):
@@ -393,6 +396,13 @@ def test_new_rows_of_a_regressor_with_groups_need_their_groups(tmp_path):
             model.certify(new_X, new_X[:, 0] + new_y)
         certificate = model.certify(new_X, new_X[:, 0] + new_y, groups=new)
         assert (certificate.m, certificate.grouped) == (len(np.unique(new)), True)
+
+
+def test_a_landscape_is_refused_for_a_regressor():
+    X = np.arange(40.0).reshape(-1, 1)
+    reg = tb.BoundTreeRegressor(max_leaves=2).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="'landscape' parameter of certify must be None"):
+        tb.certify(reg, landscape=reg.landscape_)
 
 
 def test_a_tree_with_groups_has_no_training_certificate_after_pruning():

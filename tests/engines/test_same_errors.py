@@ -66,6 +66,19 @@ def test_no_rows_are_refused():
             clf.score(X, y)
 
 
+def test_rows_of_classes_that_were_not_fitted_are_errors():
+    clf = tb.BoundTreeClassifier().fit(*next(engines(table())))
+    frame = table()
+    frame.loc[frame.index[::4], "label"] = "sick"
+    right = (clf.predict(frame.drop(columns="label")) == frame.label).mean()
+    assert right <= 0.75
+    for X, y in engines(frame):
+        assert clf.score(X, y) == pytest.approx(right)
+    for X, y in engines(frame.assign(label=7)):
+        with pytest.raises(ValueError, match="y must hold classes of the tree"):
+            clf.score(X, y)
+
+
 def test_no_rows_certify_nothing():
     clf = tb.BoundTreeClassifier().fit(*next(engines(table())))
     for X, y in engines(table()[:0]):

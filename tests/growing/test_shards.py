@@ -25,7 +25,7 @@ from treebound.growing.messages import (
     add_interval_counts,
 )
 from treebound.growing.shard import (
-    Rows,
+    SlotRows,
     code_part,
     code_sample,
     count_rows,
@@ -151,7 +151,7 @@ def test_counts_are_those_of_the_rows():
         [shard] = bundle.shards
         order = rng.permutation(sample.n_rows).astype(np.uint32)
         cut = int(rng.integers(0, sample.n_rows + 1))
-        rows = Rows(order, np.array([0, cut, sample.n_rows]))
+        rows = SlotRows(order, np.array([0, cut, sample.n_rows]))
         slots = np.array([1, 0], dtype=np.int32)
         table = count_rows(bundle._replace(rows=[rows]), slots, False)
         width = sample.n_classes + (shard.target.units is not None)

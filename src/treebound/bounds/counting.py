@@ -19,10 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.arrays import Floats
+from treebound._utils.arrays import AnyInts, Floats
 from treebound._utils.validation import as_int
-
-IntArray = NDArray[np.integer[Any]]
 
 # The radius of convergence of the Wedderburn-Etherington series is 1 over this.
 _WEDDERBURN_BASE = 2.4832535361726368
@@ -88,7 +86,7 @@ def wedderburn_etherington(n: int) -> int:
     return int(_shapes(n, "exact")[n])
 
 
-def log_wedderburn_etherington(n: IntArray) -> Floats:
+def log_wedderburn_etherington(n: AnyInts) -> Floats:
     """Natural logarithms of Wedderburn-Etherington numbers, ``n >= 1``."""
     scaled = _shapes(int(n.max(initial=1)), "scaled")
     with np.errstate(divide="ignore"):

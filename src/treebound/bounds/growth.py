@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.arrays import Floats
+from treebound._utils.arrays import AnyInts, Floats
 from treebound._utils.validation import OneOf, as_int, check, invalid
 from treebound.bounds._checks import check_landscape, check_shape, check_size
 from treebound.bounds._closed import (
@@ -40,7 +40,6 @@ from treebound.bounds.splits import Features, features_of
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-IntArray = NDArray[np.integer[Any]]
 Form = Callable[[TreeShape, int, int, Features], float]
 # Multiplications (about a nanosecond each) up to which "best" tries the sums over part sizes.
 _SIZES_WORK = 5e8
@@ -133,10 +132,10 @@ def log_growth_leaves(
 ) -> float: ...
 @overload
 def log_growth_leaves(
-    leaves: IntArray, m: int, n_classes: int, landscape: Landscape, *, form: str = ...
+    leaves: AnyInts, m: int, n_classes: int, landscape: Landscape, *, form: str = ...
 ) -> Floats: ...
 def log_growth_leaves(
-    leaves: int | IntArray, m: int, n_classes: int, landscape: Landscape, *, form: str = "best"
+    leaves: int | AnyInts, m: int, n_classes: int, landscape: Landscape, *, form: str = "best"
 ) -> float | Floats:
     """Closed forms for the class of all trees with that many leaves (ours, not in the paper).
 

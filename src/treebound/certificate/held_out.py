@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Ints
 from treebound._utils.choices import CertificateKind
 from treebound.bounds.risk import risk_upper
 from treebound.certificate.by_class import by_class_on_rows
@@ -33,9 +34,6 @@ from treebound.tree.base import rows_at_rest
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import summed_up
 
-Rows = NDArray[np.intp]
-Counts = NDArray[np.int64]
-
 
 class BestFold(NamedTuple):
     """The model fitted without the chosen fold, the number of that fold, and the bounds of all."""
@@ -46,7 +44,9 @@ class BestFold(NamedTuple):
 
 
 def best_of_folds(
-    fit: Callable[[Rows], tuple[Any, int]], folds: Sequence[Rows], delta: float = 0.05
+    fit: Callable[[NDArray[np.intp]], tuple[Any, int]],
+    folds: Sequence[NDArray[np.intp]],
+    delta: float = 0.05,
 ) -> BestFold:
     """Fit without each fold and keep the tree of the least bound; on ties the first.
 
@@ -77,7 +77,7 @@ class HeldOut:
 
     m: int
     errors: int
-    counts: Counts  # of each class at each node of the grown tree, or of every tree of a search
+    counts: Ints  # of each class at each node of the grown tree, or of every tree of a search
     folds: int = 1  # of which this one was the best; its bound has this part of delta
     grouped: bool = False  # there is one row of each group
     alternatives: int = 1  # trees that were offered at once, of which this is one; they share delta
@@ -92,13 +92,13 @@ class HeldOut:
         """Count the calibration rows, ignoring their weights; see :meth:`by_counts`."""
         rows = replace(calibration, weight=None)
 
-        def counted(tree: Tree) -> Counts:
+        def counted(tree: Tree) -> Ints:
             return rows_at_rest(tree, tree.counts_on(rows)[0]).astype(np.int64)
 
         return cls.by_counts(counted, tree, *trees)
 
     @classmethod
-    def by_counts(cls, counted: Callable[[Tree], Counts], tree: Tree, *trees: Tree) -> HeldOut:
+    def by_counts(cls, counted: Callable[[Tree], Ints], tree: Tree, *trees: Tree) -> HeldOut:
         """Return the results from the rows of each class that come to rest at each node.
 
         ``trees`` are those from whose counts the ones of all steps follow: the grown tree or, after
@@ -110,7 +110,7 @@ class HeldOut:
         tables = [summed_up(each, counted(each)) for each in trees]
         return cls(m, m - int(right), np.concatenate(tables).astype(np.int64))
 
-    def at(self, path: PruningPath | None, step: int | None) -> tuple[Counts | None, int]:
+    def at(self, path: PruningPath | None, step: int | None) -> tuple[Ints | None, int]:
         """Return the counts at the nodes of a step's tree, or None, and how many trees share delta.
 
         The fitted tree has delta to itself; the other trees that ``prune_to`` reaches share a
@@ -156,7 +156,7 @@ class HeldOut:
         )
 
 
-def counts_at(path: PruningPath, step: int, counts: Counts) -> Counts | None:
+def counts_at(path: PruningPath, step: int, counts: Ints) -> Ints | None:
     """Return counts at the nodes of the tree of a step, from those at ``path.counted_trees``.
 
     None if its nodes were not counted: subtrees were raised.

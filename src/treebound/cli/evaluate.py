@@ -68,7 +68,7 @@ def evaluate(
     from treebound.cli.models import labelled_rows, loaded_any, tested_rows
     from treebound.cli.weighting import PredictionThreshold, cost_figures
     from treebound.model import RegressionModel
-    from treebound.model.guarantees import cost_of_tested
+    from treebound.model.guarantees import certify_cost
     from treebound.show.quality import calibration_plot, figures_of
 
     check_output(plot, "png", reads=[model, data, *more, options.schema], force=True)
@@ -90,8 +90,8 @@ def evaluate(
     certificate, cost_bound, refusal = None, None, ""
     try:
         certificate = loaded.certify_tested(tested, delta=delta)
-        if loaded.abstention is None:
-            cost_bound = cost_of_tested(loaded, tested, delta=delta)
+        if loaded.costs is not None:
+            cost_bound = certify_cost(loaded, tested, delta=delta)
     except ValueError as error:
         refusal = _in_options(error)
     if moved is not None:
@@ -227,7 +227,7 @@ def certify(
     )
     from treebound.cli.weighting import by_class
     from treebound.model import RegressionModel
-    from treebound.model.guarantees import SEPARATELY, certify_cost, cost_of_tested
+    from treebound.model.guarantees import SEPARATELY, certify_cost, unused_rows
 
     if kind is not None and data is None:
         raise ValueError(
@@ -260,10 +260,11 @@ def certify(
         print_result(str(loaded.abstention))
         return
     if costs:
-        by_label, X, y, of_rows = by_class(costs, loaded.classes.tolist()), None, None, None
+        by_label, rows = by_class(costs, loaded.classes.tolist()), None
         if data is not None:
-            X, y, of_rows = grouped_rows(loaded, data, options, target, groups)
-        bound = certify_cost(loaded, X, y, costs=by_label, delta=delta, groups=of_rows)
+            table = grouped_rows(loaded, data, options, target, groups)
+            rows = unused_rows(loaded, *table, "certify_cost")
+        bound = certify_cost(loaded, rows, costs=by_label, delta=delta)
         print_json(asdict(bound)) if json else print_result(str(bound))
         return
     cost_bound = None
@@ -281,7 +282,8 @@ def certify(
         else:
             tested = loaded.tested(*grouped_rows(loaded, data, options, target, groups))
         certificate = loaded.certify_tested(tested, delta=delta)
-        cost_bound = cost_of_tested(loaded, tested, delta=delta)
+        if loaded.costs is not None:
+            cost_bound = certify_cost(loaded, tested, delta=delta)
     if json:
         more = {} if cost_bound is None else {"cost_certificate": asdict(cost_bound)}
         print_json({**_fields(certificate), **more})

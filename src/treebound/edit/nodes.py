@@ -20,13 +20,13 @@ Nodes = NDArray[np.void]
 # The prediction of a node for which it follows from its rows.
 DEFAULT = np.nan
 LEAF: Nodes = np.array([(*SplitTest(-1), DEFAULT)], dtype=NODE)
-Kind = TargetKind[Any, AnyTree, AnySample]
+EditedKind = TargetKind[Any, AnyTree, AnySample]
 
 
 def nodes_of(
     tree: AnyTree,
     node: int,
-    kind: Kind[AnyTree, Any],
+    kind: EditedKind[AnyTree, Any],
     features: NDArray[np.intp] | None = None,
 ) -> Nodes:
     """The subtree of a node; ``features``: of a grown tree, its columns in another table.
@@ -64,7 +64,7 @@ def _children(nodes: Nodes) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     return left, right
 
 
-def _bare_tree(nodes: Nodes, like: AnyTree, kind: Kind[AnyTree, Any]) -> AnyTree:
+def _bare_tree(nodes: Nodes, like: AnyTree, kind: EditedKind[AnyTree, Any]) -> AnyTree:
     """The tree of the nodes without counts."""
     left, right = _children(nodes)
     tests: dict[str, Any] = {name: nodes[name] for name in SplitTest._fields}
@@ -72,7 +72,7 @@ def _bare_tree(nodes: Nodes, like: AnyTree, kind: Kind[AnyTree, Any]) -> AnyTree
 
 
 def planted(
-    tree: AnyTree, node: int, nodes: Nodes, sample: AnySample, kind: Kind[AnyTree, AnySample]
+    tree: AnyTree, node: int, nodes: Nodes, sample: AnySample, kind: EditedKind[AnyTree, AnySample]
 ) -> AnyTree:
     """The tree with other nodes in the place of a subtree, counted on the training rows.
 
@@ -130,7 +130,7 @@ def rows_at(tree: BaseTree, node: int, sample: Any) -> NDArray[np.bool_]:
 
 
 def stump(
-    test: SplitTest, sample: AnySample, like: AnyTree, kind: Kind[AnyTree, AnySample]
+    test: SplitTest, sample: AnySample, like: AnyTree, kind: EditedKind[AnyTree, AnySample]
 ) -> tuple[AnyTree, NDArray[np.bool_]]:
     """A split with two leaves, counted on some rows, and which of them go left."""
     bare = _bare_tree(split_nodes(test, LEAF, LEAF), like, kind)

@@ -205,13 +205,10 @@ class BoundTreeClassifier(
             from treebound.engines.dask.table import accuracy_on_dask
 
             return accuracy_on_dask(self._fitted(), X, y, sample_weight)
-        if not is_stream(X):
-            return float(super().score(X, y, sample_weight))
-        if sample_weight is not None:
+        if is_stream(X) and sample_weight is not None:
             must = "None for a table that is read in batches"
             raise invalid("sample_weight", "score", must, type(sample_weight))
-        errors, rows = self._fitted().errors_on(X, y)
-        return 1.0 - errors / rows
+        return self._fitted().accuracy(self._rows(X), y, sample_weight, n_jobs=self.n_jobs)
 
     # -- other trees -----------------------------------------------------------------------
 

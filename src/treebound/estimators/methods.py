@@ -15,7 +15,7 @@ from treebound.estimators.base import FittedTree
 from treebound.exchange import load, write_predictions
 from treebound.landscape import Landscape
 from treebound.model import Model
-from treebound.model.guarantees import certify_cost
+from treebound.model.guarantees import certify_cost, unused_rows
 from treebound.model.methods import as_model
 from treebound.pruning import Estimate, PruningPath, PruningResult, SizeEstimate
 from treebound.show import Explanation, explain, to_html
@@ -177,7 +177,8 @@ class ModelMethods(FittedTree[Model]):
         With probability 95 %, a new example costs at most 0.6017 on average (0.2867 on the 150
         counted here).
         """
-        return certify_cost(self, X, y, costs=costs, delta=delta, groups=groups)
+        rows = unused_rows(self._fitted(), X, y, groups, "certify_cost")
+        return certify_cost(self._fitted(), rows, costs=costs, delta=delta)
 
     # -- text, rules, figures, reports -----------------------------------------------------
 

@@ -155,7 +155,7 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
         n_threads=effective_jobs(parameters.n_jobs),
         gather_rows=_rows_to_gather(parameters, size[0]),
     )
-    model = fit_engine(parameters, engine, schema, table.target, watch)
+    model = _fit_engine(parameters, engine, schema, table.target, watch)
     model = replace(model, provenance=replace(model.provenance, draw=draw))
     if calibration is None:
         return model
@@ -242,7 +242,7 @@ def _fit_relation(
         # costs more than values
         limits = Limits(max_live=inf, max_values=1 << 20)
         engine = SqlEngine(coded, relation.max_fetched_rows, rows)
-        model = fit_engine(parameters, engine, coded.schema, y, watch, limits)
+        model = _fit_engine(parameters, engine, coded.schema, y, watch, limits)
         model = replace(model, provenance=replace(model.provenance, draw=draw))
         engine.check_unchanged()
         if held_out:
@@ -252,12 +252,12 @@ def _fit_relation(
     return model
 
 
-def fit_engine(
+def _fit_engine(
     parameters: FitParameters,
     engine: Engine,
     schema: LearnedSchema,
-    target: str | None = None,
-    watch: Watch = UNWATCHED,
+    target: str | None,
+    watch: Watch,
     limits: Limits | None = None,
 ) -> Model:
     """Grow on the rows of an engine, and prune by the counts alone.

@@ -32,7 +32,7 @@ from treebound.tree.regression import RegressionTree
 if TYPE_CHECKING:
     from treebound.estimators.regressor import BoundTreeRegressor
 
-Rows = tuple[Any, Any] | tuple[Any, Any, Any]
+ValidationRows = tuple[Any, Any] | tuple[Any, Any, Any]
 M = TypeVar("M")  # what is given is returned, pruned
 
 
@@ -41,7 +41,7 @@ def prune(
     X: Any = None,
     y: Any = None,
     *unnamed: Any,
-    validation: Rows | None = None,
+    validation: ValidationRows | None = None,
     pruner: Any = "bound",
     sample_weight: ArrayLike | None = None,
     **options: Any,
@@ -129,7 +129,7 @@ def _prune_numbers(
     X: Any,
     y: Any,
     sample_weight: Any,
-    validation: Rows | None,
+    validation: ValidationRows | None,
     pruner: Any,
     options: dict[str, Any],
 ) -> M:
@@ -195,7 +195,12 @@ def _prune_sklearn_numbers(
 
 
 def _prune_sklearn(
-    model: Any, X: Any, y: Any, sample_weight: Any, validation: Rows | None, pruner: Pruner
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    validation: ValidationRows | None,
+    pruner: Pruner,
 ) -> Any:
     if X is None or y is None:
         must = "what the scikit-learn tree was fitted on"
@@ -228,7 +233,6 @@ def certify(
     y: Any = ...,
     *,
     kind: CertificateKind | None = ...,
-    landscape: Landscape | None = ...,
     delta: float | None = ...,
     groups: Any = ...,
 ) -> NumberCertificate: ...
@@ -309,6 +313,8 @@ def certify(
             f"certify needs both 'X' and 'y', or none. Got {present!r} without {absent!r}."
         )
     if is_regression(model):
+        if landscape is not None:
+            raise invalid("landscape", "certify", "None for a regression tree", landscape)
         return _certify_numbers(as_regression_model(model, "certify"), X, y, kind, delta, groups)
     if _is_sklearn_tree(model):
         model = SklearnTree(model).certifiable(X)

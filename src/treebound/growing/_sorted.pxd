@@ -118,6 +118,10 @@ cdef Py_ssize_t mark(
     Sorted* data, Py_ssize_t start, Py_ssize_t stop, const KernelSplit* split, int64_t* left_counts
 ) noexcept nogil
 
+cdef void partition(
+    uint64_t* entries, const Part* part, const Packing* packing, uint64_t* scratch
+) noexcept nogil
+
 cdef void search_sorted(Search* search, Pool pool) noexcept nogil
 
 cdef Presorted presort(

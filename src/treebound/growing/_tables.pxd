@@ -4,7 +4,7 @@
 # `best_split` finds; it serves unweighted classes with entropy and without rules, for which
 # `has_tables` is true.
 
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from treebound.growing._layout cimport (
     KernelColumn, KernelSplit, NodeView, Packing, Problem, Scratch, rank_of,
@@ -32,11 +32,6 @@ cdef void set_tables(NodeTables* tables, const NodeView* node) noexcept nogil
 cdef void search_tables(
     const KernelColumn* column, Py_ssize_t index, const NodeView* node, NodeTables* tables,
     Scratch* scratch, KernelSplit* best,
-) noexcept nogil
-
-cdef void divide(
-    uint64_t* entries, Py_ssize_t start, Py_ssize_t stop, const uint8_t* goes_left,
-    const Packing* packing, uint64_t* buffer, bint keep_right,
 ) noexcept nogil
 
 cdef inline bint is_constant(

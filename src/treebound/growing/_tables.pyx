@@ -10,7 +10,7 @@ integers are those of ``_scan.pyx``, so scores, ties and splits are equal.
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 from treebound.growing._layout cimport (
-    ENTROPY, NOMINAL, allocate, label_of, rank_of, row_of,
+    ENTROPY, NOMINAL, allocate, label_of, rank_of,
 )
 from treebound.growing._scan cimport Segment, is_better, no_split
 
@@ -193,6 +193,14 @@ cdef void scan_thresholds(
         scan_several(&segment, missing, node, tables, scratch.floor, best)
 
 
+cdef inline bint is_boundary(
+    const Segment* segment, Py_ssize_t i, const NodeView* node
+) noexcept nogil:
+    """Return True if a row and the one before it have different values."""
+    cdef const Packing* packing = &node.problem.packing
+    return rank_of(segment.entries[i], packing) != rank_of(segment.entries[i - 1], packing)
+
+
 cdef inline int64_t whole_part(double bar, const Problem* problem) noexcept nogil:
     """A sum up to this one, which is not above the bar, does not beat it."""
     bar *= problem.xlogx_unit
@@ -221,7 +229,6 @@ cdef void scan_two(
     cdef const Problem* problem = node.problem
     cdef const uint64_t* entries = segment.entries
     cdef Py_ssize_t first = segment.first, i
-    cdef uint64_t below_rank = (<uint64_t>1 << problem.packing.rank_shift) - 1
     cdef const int64_t* zeros = tables.starts[0] + missing
     cdef const int64_t* ones = tables.starts[1]
     cdef const int64_t* sides = tables.sides + missing
@@ -234,7 +241,7 @@ cdef void scan_two(
     for i in range(first, segment.last + 1):
         n_ones += entries[i - 1] & 1
         total = zeros[i - n_ones] + ones[n_ones] - sides[i]
-        if total > limit and entries[i] ^ entries[i - 1] > below_rank and improves(
+        if total > limit and is_boundary(segment, i, node) and improves(
             total, i, &bar, node, best
         ):
             limit = whole_part(bar, problem)
@@ -247,8 +254,7 @@ cdef void scan_several(
     """Every boundary of a node of several classes."""
     cdef const Problem* problem = node.problem
     cdef const uint64_t* entries = segment.entries
-    cdef Py_ssize_t first = segment.first, i
-    cdef uint64_t below_rank = (<uint64_t>1 << problem.packing.rank_shift) - 1
+    cdef Py_ssize_t i
     cdef uint64_t mask = problem.packing.label_mask
     cdef const int64_t* sides = tables.sides + missing
     cdef int64_t** positions = tables.positions
@@ -263,8 +269,8 @@ cdef void scan_several(
         at = positions[entries[i - 1] & mask]
         positions[entries[i - 1] & mask] = at + 1
         total += at[1] - at[0]
-        if total - sides[i] > limit and i >= first and (
-            entries[i] ^ entries[i - 1] > below_rank
+        if total - sides[i] > limit and i >= segment.first and (
+            is_boundary(segment, i, node)
         ) and improves(total - sides[i], i, &bar, node, best):
             limit = whole_part(bar, problem)
 
@@ -340,33 +346,3 @@ cdef void scan_categories(
             column.codes[column.n_codes], node, best,
         )
         start = i
-
-
-# -- rows ------------------------------------------------------------------------------------
-
-
-cdef void divide(
-    uint64_t* entries, Py_ssize_t start, Py_ssize_t stop, const uint8_t* goes_left,
-    const Packing* packing, uint64_t* buffer, bint keep_right,
-) noexcept nogil:
-    """Move the entries of rows that go left to the front, keeping the order on both sides."""
-    # invariant: entries[start:left] and buffer[:right] hold entries[start:i]; both are written and
-    # one advances, to avoid a branch
-    cdef Packing form = packing[0]
-    cdef Py_ssize_t i, left = start, right = 0
-    cdef uint64_t entry
-    cdef uint8_t to_left
-    if not keep_right:
-        for i in range(start, stop):
-            entry = entries[i]
-            entries[left] = entry
-            left += goes_left[row_of(entry, &form)]
-        return
-    for i in range(start, stop):
-        entry = entries[i]
-        to_left = goes_left[row_of(entry, &form)]
-        entries[left] = entry
-        buffer[right] = entry
-        left += to_left
-        right += 1 - to_left
-    memcpy(entries + left, buffer, right * sizeof(uint64_t))

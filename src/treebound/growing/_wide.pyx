@@ -26,10 +26,9 @@ from treebound.growing._layout cimport (
 )
 from treebound.growing._memory cimport Grower
 from treebound.growing._scan cimport no_split, search_categories
-from treebound.growing._sorted cimport Sorted, Task, free_sorted, id_of, mark
+from treebound.growing._sorted cimport Part, Sorted, Task, free_sorted, id_of, mark, partition
 from treebound.growing._tables cimport (
-    NodeTables, divide, enlarge_tables, free_tables, has_tables, is_constant,
-    search_tables, set_tables,
+    NodeTables, enlarge_tables, free_tables, has_tables, is_constant, search_tables, set_tables,
 )
 
 
@@ -177,9 +176,10 @@ cdef class WideGrower(Grower):
         cdef GrownNode* node = &self.tree.nodes[index]
         cdef Sorted* home = node.home
         cdef Py_ssize_t start = node.start, stop = node.stop, middle, j
-        cdef uint64_t* buffer = self.scratch[0].entries
+        cdef const Packing* packing = &home.problem.packing
         cdef bint[2] wanted
         cdef int side, small
+        cdef Part part
         cdef Task* task
         if not self.tabled or stop - start >= MAX_TABLED:
             return Grower.expand_sorted(self, index)
@@ -187,13 +187,12 @@ cdef class WideGrower(Grower):
         if not self.set_children(index, middle, wanted):
             return 0
         node = &self.tree.nodes[index]
+        part.start, part.stop, part.goes_left = start, stop, home.goes_left
+        part.keep_left, part.keep_right = wanted[0], wanted[1]
         for j in range(home.n_columns):
             # a column that is constant here is not used below, so that its rows do not matter
-            if not is_constant(&home.columns[j], start, stop, &home.problem.packing):
-                divide(
-                    home.columns[j].entries, start, stop, home.goes_left, &home.problem.packing,
-                    buffer, wanted[1],
-                )
+            if not is_constant(&home.columns[j], start, stop, packing):
+                partition(home.columns[j].entries, &part, packing, self.scratch[0].entries)
         # the smaller child is grown last
         small = middle - start > stop - middle
         for j in range(2):

@@ -33,7 +33,13 @@ from treebound.growing._histogram import (
     look_into_shard,
 )
 from treebound.growing.kernel_types import TreeArrays
-from treebound.growing.messages import IntervalCounts, IntervalRequest, ShardSplit, interval_counts
+from treebound.growing.messages import (
+    LOOK,
+    IntervalCounts,
+    IntervalRequest,
+    ShardSplit,
+    interval_counts,
+)
 from treebound.growing.shard_target import (
     ClassTarget,
     NumberTarget,
@@ -79,14 +85,14 @@ class Shard:
         return np.where(rows < 0, -1, rows - here[part] + there[part])
 
 
-class Rows(NamedTuple):
+class SlotRows(NamedTuple):
     """Which rows each node has: those of slot s from ``starts[s]`` to ``starts[s + 1]``."""
 
     rows: NDArray[np.uint32]
     starts: NDArray[np.int64]
 
     @classmethod
-    def all(cls, n: int) -> Rows:
+    def all(cls, n: int) -> SlotRows:
         """All rows in one node."""
         return cls(np.arange(n, dtype=np.uint32), np.array([0, n], dtype=np.int64))
 
@@ -167,7 +173,7 @@ class Bundle(NamedTuple):
     """Shards that one thread works on, and which rows of each the nodes have."""
 
     shards: list[Shard]
-    rows: list[Rows]
+    rows: list[SlotRows]
     bins: Bins
     facts: Facts
     counts: NDArray[np.int64]
@@ -255,7 +261,7 @@ def make_bundle(
         counts += target.sums(n_channels)
         here = accumulate(sizes[:-1], initial=0)
         shards.append(replace(shard, target=target, starts=tuple(zip(here, numbers, strict=False))))
-    rows = [Rows.all(part.facts.n_rows) for part in coded]
+    rows = [SlotRows.all(part.facts.n_rows) for part in coded]
     selected = [rows for part in coded for rows in part.selected]
     return Bundle(shards, rows, bins, reduce(add, [part.facts for part in coded]), counts, selected)
 
@@ -329,12 +335,14 @@ def look_into(bundle: Bundle, requests: Mapping[int, IntervalRequest]) -> dict[i
 
 def divide_rows(bundle: Bundle, splits: Sequence[ShardSplit]) -> Bundle:
     """The rows of the children that are kept, which are numbered in the order of the splits."""
-    looks = {split.column for split in splits if (split.sides == 2).any()}
+    looks = {split.column for split in splits if (split.sides == LOOK).any()}
     rows = []
     for shard, mine in zip(bundle.shards, bundle.rows, strict=True):
         values = {j: shard.column(j, bundle.bins) for j in looks}
         rows.append(
-            Rows(*divide_shard(bundle.bins, shard.codes, mine.rows, mine.starts, splits, values))
+            SlotRows(
+                *divide_shard(bundle.bins, shard.codes, mine.rows, mine.starts, splits, values)
+            )
         )
     return bundle._replace(rows=rows)
 

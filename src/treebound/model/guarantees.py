@@ -24,7 +24,6 @@ from treebound.certificate.abstention import (
 from treebound.certificate.mean_cost import MeanCost, certify_mean_cost
 from treebound.certificate.prior import CertifiedTree
 from treebound.model import Model
-from treebound.model.methods import as_model
 from treebound.model.rows import Tested, check_groups
 from treebound.pruning.costs import cost_matrix
 from treebound.tree.base import rows_at_rest
@@ -45,8 +44,16 @@ def _needs_certificate(subject: str) -> WordedError:
     )
 
 
-def _unused_rows(model: Model, X: Any, y: Any, groups: Any, caller: str) -> Tested:
-    """Count the rows of each class that end at each node; refuse rows used for fitting."""
+def unused_rows(model: Model, X: Any, y: Any, groups: Any, caller: str) -> Tested | None:
+    """Count the rows of each class that end at each node; refuse rows used for fitting.
+
+    None without rows.
+    """
+    if X is None:
+        if groups is not None:
+            must = "None without rows that were not used for fitting"
+            raise invalid("groups", caller, must, type(groups))
+        return None
     tested = model.tested(X, y, groups, caller=caller)
     check_groups(model.provenance.groups, tested.independent)
     tested.comparison.refuse_used(f"{caller} needs rows that were not used before.")
@@ -57,16 +64,12 @@ def _unused_rows(model: Model, X: Any, y: Any, groups: Any, caller: str) -> Test
 
 
 def certify_cost(
-    model: Any,
-    X: Any = None,
-    y: Any = None,
-    *,
-    costs: Any = None,
-    delta: float | None = None,
-    groups: Any = None,
+    model: Model, rows: Tested | None = None, *, costs: Any = None, delta: float | None = None
 ) -> MeanCost:
-    """Bound the mean cost of a new example; see ``BoundTreeClassifier.certify_cost``."""
-    model = as_model(model, "certify_cost")
+    """Bound the mean cost of a new example, by rows that were not used for fitting.
+
+    By default these are the calibration rows, and the costs are those of ``fit``.
+    """
     if model.abstention is not None:
         raise ValueError(
             "A tree that abstains has no mean cost. Hint: certify the one that always predicts."
@@ -81,8 +84,7 @@ def certify_cost(
         raise invalid("costs", "certify_cost", must, costs)
     tested = model.held_out_counts()
     note, grouped = "", False
-    if X is not None:
-        rows = _unused_rows(model, X, y, groups, "certify_cost")
+    if rows is not None:
         counts, note, grouped = rows.counts, rows.comparison.note, rows.grouped
     elif evidence.proof is not None:  # as for errors: the bounds of all trees hold together
         counts = rows_at_rest(tree, evidence.proof.counts_b)
@@ -97,16 +99,6 @@ def certify_cost(
     values = np.repeat(matrix.T[tree.label].ravel(), counts.ravel())
     bound = certify_mean_cost(values, float(matrix.max()), level, log_share=log_share)
     return replace(bound, note=note, grouped=grouped)
-
-
-def cost_of_tested(model: Model, tested: Tested, *, delta: float | None = None) -> MeanCost | None:
-    """Bound the mean cost by rows that their certificate allows; None without costs."""
-    matrix, level = model.costs, model.evidence.delta if delta is None else delta
-    if matrix is None or model.abstention is not None:
-        return None
-    values = np.repeat(matrix.T[model.tree.label].ravel(), tested.counts.ravel())
-    bound = certify_mean_cost(values, float(matrix.max()), level)
-    return replace(bound, grouped=tested.grouped)
 
 
 # -- abstention ------------------------------------------------------------------------------------
@@ -152,14 +144,14 @@ def _abstentions(
 ) -> list[Abstention]:
     """Return the leaves that predict: by calibration rows, by other rows, or by the prior."""
     proof, frontier = model.evidence.proof, model.evidence.frontier
-    if X is None and proof is not None:
+    rows = unused_rows(model, X, y, groups, "abstain")
+    if rows is None and proof is not None:
         trees = [CertifiedTree(model.tree, proof, proof.risk(delta))]
         if frontier is not None and model.step is None:
             trees = list(frontier)
         return [abstain_by_prior(trees, max_risk, delta) for max_risk in max_risks]
     shares, note, grouped = 1, "", False
-    if X is not None:
-        rows = _unused_rows(model, X, y, groups, "abstain")
+    if rows is not None:
         counts, note, grouped = rows.counts, rows.comparison.note, rows.grouped
         m = int(counts.sum())
     else:

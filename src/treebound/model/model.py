@@ -37,7 +37,13 @@ from treebound.model.base import size_or_step
 from treebound.model.evidence import Evidence
 from treebound.model.options import PredictionOptions
 from treebound.model.parameters import fitted_costs
-from treebound.model.rows import LabelledRowReader, Tested, check_groups, new_missing
+from treebound.model.rows import (
+    LabelledRowReader,
+    Tested,
+    check_groups,
+    new_missing,
+    right_of,
+)
 from treebound.model.summary import summary_lines
 from treebound.pruning import BoundPruner, Pruner, PruningResult
 from treebound.pruning.costs import Costs, cost_matrix, probable_labels
@@ -428,10 +434,10 @@ class Model(LabelledRowReader):
         counted = replace(self.tree.recounted(sample), label=self.tree.label)
         if _same_counts(counted, self.tree):
             counted = self.tree  # its own training rows: which of them name its splits is known
-        errors, _ = self.errors_on(X, y)
+        counts = self.weights_at_nodes(X, y)
         return certify_tree(
             counted,
-            errors=errors,
+            errors=int(counts.sum() - right_of(self.tree, counts)),
             landscape=landscape,
             delta=delta,
             handle_unknown=self.reading.handle_unknown,

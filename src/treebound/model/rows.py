@@ -117,19 +117,35 @@ class LabelledRowReader(BaseModel[Tree, WeightChoice]):
         same_length(table.shape[0], len(codes))
         return row_hashes(table, self.classes, codes, names=self._hashed_names)
 
-    def errors_on(self, X: Any, y: Any) -> tuple[int, int]:
-        """Number of rows that are misclassified, and of rows; ``y`` names the labels of batches."""
-        counts = until_settled(lambda: self._counted(X, y, None)).counts
-        return int(counts.sum()) - int(right_of(self.tree, counts)), int(counts.sum())
+    def accuracy(
+        self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None
+    ) -> float:
+        """Share of rows (or of their weight) whose class is predicted, from one count.
 
-    def weights_at_nodes(self, X: Any, y: Any, weight: Any = None) -> NDArray[np.float64]:
-        """Return the weight of the rows of each class that end at each node, of rows in memory."""
-        reached, codes = self.tree.apply(self.read(X)), read_classes(y, self.classes)
+        Of a table in batches, ``y`` names the labels, and rows have no weights.
+        """
+        counts: Any = until_settled(
+            lambda: sum(
+                self.weights_at_nodes(table, labels, sample_weight, n_jobs=n_jobs)
+                for table, labels in self._labelled(X, y, whole=False)
+            )
+        )
+        return accuracy(self.tree, np.asarray(counts))
+
+    def weights_at_nodes(
+        self, X: Any, y: Any, weight: Any = None, *, n_jobs: int | None = None
+    ) -> NDArray[np.float64]:
+        """Return the weight of the rows of each class that end at each node, of rows in memory.
+
+        The last column is that of classes that the tree does not know.
+        """
+        reached, codes = self.apply(X, n_jobs), read_classes(y, self.classes, others=True)
         same_length(len(reached), len(codes))
-        sums = np.zeros((self.tree.n_nodes, len(self.classes)))
-        weights = 1.0 if weight is None else np.asarray(weight, dtype=np.float64)
-        np.add.at(sums, (reached, codes), weights)
-        return sums
+        weights = None if weight is None else np.asarray(weight, dtype=np.float64)
+        same_length(len(reached), len(codes if weights is None else weights))
+        n = len(self.classes) + 1
+        sums = np.bincount(reached.astype(np.intp) * n + codes, weights, self.tree.n_nodes * n)
+        return sums.astype(np.float64).reshape(-1, n)
 
     def tested(self, X: Any, y: Any, groups: Any = None, *, caller: str = "certify") -> Tested:
         """Count labelled rows at the nodes, and compare them with those of ``fit``.

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound.data import Matrix
-
-Floats = NDArray[np.float64]
 
 # Columns that are so similar are copies of each other.
 COPY = 0.95

@@ -267,7 +267,7 @@ def accuracy_on_dask(model: Model, X: Any, y: Any, weight: Any) -> float:
 def _counts(model: Model, X: Any, y: Any, weight: Any) -> NDArray[np.float64]:
     """Return the weight of the rows of each class at each node, of a partition."""
     if not len(y):
-        return np.zeros((model.tree.n_nodes, len(model.classes)))
+        return np.zeros((model.tree.n_nodes, len(model.classes) + 1))
     return model.weights_at_nodes(X, y, weight)
 
 

@@ -25,7 +25,7 @@ from distributed import WorkerPlugin, get_worker
 from treebound.data.spill import ValuesLost
 from treebound.growing.kernel_types import TreeArrays
 from treebound.growing.messages import ShardSplit, Subtree
-from treebound.growing.shard import Bundle, Rows, divide_rows, grow_subtree
+from treebound.growing.shard import Bundle, SlotRows, divide_rows, grow_subtree
 
 _MARK = "treebound-"
 # Seconds without a reply after which a worker is looked for.
@@ -77,7 +77,7 @@ class FitState(WorkerPlugin):
         self._pool = ThreadPoolExecutor(worker.state.nthreads)  # tasks may wait for requests
         self._keys: dict[str, set[str]] = {}  # of each fit, by its token
         self._rows: dict[
-            str, tuple[int, list[Rows]]
+            str, tuple[int, list[SlotRows]]
         ] = {}  # by key: the number of divisions made, and the rows after them
         worker.handlers["treebound_request"] = self.handle
 

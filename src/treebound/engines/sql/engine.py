@@ -23,7 +23,14 @@ from treebound.growing._bins import Bins, keys_of
 from treebound.growing._layout import EXACT
 from treebound.growing.engine import Engine
 from treebound.growing.kernel_types import TreeArrays
-from treebound.growing.messages import IntervalCounts, IntervalRequest, ShardSplit, Subtree
+from treebound.growing.messages import (
+    LEFT,
+    LOOK,
+    IntervalCounts,
+    IntervalRequest,
+    ShardSplit,
+    Subtree,
+)
 from treebound.growing.shard import Facts, Piece, grow_subtree
 from treebound.growing.shard_target import ClassTarget, NumberTarget, ShardTarget
 from treebound.tree.model import Tree
@@ -32,7 +39,6 @@ from treebound.tree.model import Tree
 _AT_ONCE = 64
 # Results that are not whole numbers.
 _FLOATS = {"low": np.float64, "high": np.float64, "part": np.float64}
-_LOOK = 2  # the side of a row depends on its value
 
 
 class SqlEngine(Engine):
@@ -241,7 +247,7 @@ class SqlEngine(Engine):
                 right = self._n_numbers if split.keep_left else number
                 self._n_numbers += split.keep_left
             numbers += [child for child in (left, right) if child >= 0]
-            if left < 0 or (split.sides != 1).any():
+            if left < 0 or (split.sides != LEFT).any():
                 test = f"CASE WHEN {self._goes_left(split)} THEN {left} ELSE {right} END"
                 cases.append((number, test))
         cases = sorted([*cases, *((number, "-1") for number in left_over)])
@@ -257,13 +263,13 @@ class SqlEngine(Engine):
         """SQL that is true for rows on the left of a split, missing values included."""
         j, sides, cells = split.column, split.sides, self._cells[split.column]
         if not cells.real:
-            runs = _runs(np.flatnonzero((cells.bins >= 0) & (sides[cells.bins] == 1)))
+            runs = _runs(np.flatnonzero((cells.bins >= 0) & (sides[cells.bins] == LEFT)))
             code = self._rows.codings[j].code(self._store)
             return " OR ".join(f"{code} BETWEEN {a} AND {b}" for a, b in runs) or "1 = 0"
-        left = np.flatnonzero(sides[:-1] == 1)
-        edge = split.edge if (sides == _LOOK).any() else cells.high[left].max(initial=-np.inf)
+        left = np.flatnonzero(sides[:-1] == LEFT)
+        edge = split.edge if (sides == LOOK).any() else cells.high[left].max(initial=-np.inf)
         test = f"v{j} <= {self._store.number(edge)}" if edge > -np.inf else "1 = 0"
-        return f"{test} OR v{j} IS NULL" if sides[-1] == 1 else test
+        return f"{test} OR v{j} IS NULL" if sides[-1] == LEFT else test
 
     # -- small nodes ---------------------------------------------------------------------------
 

@@ -82,16 +82,18 @@ def _check_columns(tree: BaseTree, names: list[str]) -> None:
         raise ValueError(f"The relation has no column {missing[0]!r}, which the tree uses.")
 
 
-def rows_at_nodes(
-    store: SqlStore,
-    frame: Any,
-    tree: Tree,
-    label: str,
-    handle_unknown: Unknown,
-    weight: str | None = None,
-) -> NDArray[Any]:
-    """Count the rows of each class that stop at each node of a tree, or add their weights."""
-    types = frame.collect_schema()
+def rows_at_nodes(frame: Any, tree: Tree, label: str, handle_unknown: Unknown) -> NDArray[np.int64]:
+    """Count the rows of each class that stop at each node of a tree."""
+    nodes, labels, n = _labels_at_nodes(frame, tree, label, handle_unknown)
+    codes = read_classes(labels, tree.classes)
+    return _counts_at_nodes(tree, nodes, codes, n)[:, :-1].astype(np.int64)
+
+
+def _labels_at_nodes(
+    frame: Any, tree: Tree, label: str, handle_unknown: Unknown, weight: str | None = None
+) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[Any]]:
+    """Nodes and labels that occur together, and how many rows have them, or their weight."""
+    store, types = store_of(frame), frame.collect_schema()
     _check_columns(tree, types.names())
     weights = nw.lit(1.0) if weight is None else nw.col(weight).cast(nw.Float64)
     suffixes = store.suffixes(types)
@@ -105,9 +107,16 @@ def rows_at_nodes(
     )
     if any(value is None for value in counted["y"].tolist()):
         raise ValueError(f"The column {label!r} has rows without a label. Hint: leave them out.")
-    counts = np.zeros((tree.n_nodes, tree.n_classes), np.int64 if weight is None else np.float64)
-    codes = read_classes(counted["y"], tree.classes)
-    np.add.at(counts, (counted[_NODE].astype(np.intp), codes), counted["n"].astype(counts.dtype))
+    return counted[_NODE].astype(np.intp), counted["y"], counted["n"]
+
+
+def _counts_at_nodes(
+    tree: Tree, nodes: NDArray[np.intp], codes: NDArray[np.int32], n: NDArray[Any]
+) -> NDArray[Any]:
+    """Rows or weights of each class at each node; the last column is of classes not known."""
+    whole = n.dtype.kind in "iu"
+    counts = np.zeros((tree.n_nodes, tree.n_classes + 1), np.int64 if whole else np.float64)
+    np.add.at(counts, (nodes, codes), n.astype(counts.dtype))
     return counts
 
 
@@ -127,15 +136,11 @@ def accuracy_in_database(model: Model, X: Any, y: Any, sample_weight: Any = None
     """Return the accuracy, by weight; rows are counted in the database."""
     relation = Relation.of(X)
     relation.types("score", y=y, sample_weight=sample_weight)
-    counts = rows_at_nodes(
-        store_of(relation.frame),
-        relation.frame,
-        model.tree,
-        y,
-        model.reading.handle_unknown,
-        sample_weight,
-    )
-    return accuracy(model.tree, counts)
+    tree = model.tree
+    unknown = model.reading.handle_unknown
+    nodes, labels, n = _labels_at_nodes(relation.frame, tree, y, unknown, sample_weight)
+    codes = read_classes(labels, tree.classes, others=True)
+    return accuracy(tree, _counts_at_nodes(tree, nodes, codes, n))
 
 
 def errors_in_database(
@@ -179,9 +184,7 @@ def tested(model: Model, X: Any, y: Any) -> Tested:
     """Count labelled rows at the nodes; compare them with the rows of ``fit`` if they are few."""
     relation = Relation.of(X)
     types = relation.types("certify", y=y)
-    counts = rows_at_nodes(
-        store_of(relation.frame), relation.frame, model.tree, y, model.reading.handle_unknown
-    )
+    counts = rows_at_nodes(relation.frame, model.tree, y, model.reading.handle_unknown)
     check_rows(counts.sum())
     if model.provenance.row_record is not None and counts.sum() <= relation.max_fetched_rows:
         table = fetch_table(relation.frame, types)

@@ -387,14 +387,14 @@ class RelationRows:
 
     def class_rows(self, tree: Tree) -> NDArray[np.int64]:
         """The rows of each class at each node of a tree."""
-        counts = rows_at_nodes(self._store, self._frame, tree, self.target, "other")
+        counts = rows_at_nodes(self._frame, tree, self.target, "other")
         return summed_up(tree, counts.astype(np.float64)).astype(np.int64)
 
     def count_selected(
         self, tree: Tree, *, handle_unknown: Unknown = "other", role: str = "calibration"
     ) -> NDArray[np.int64]:
         """Count the drawn rows of each class that stop at each node of a tree."""
-        return rows_at_nodes(self._store, self._selected[role], tree, self.target, handle_unknown)
+        return rows_at_nodes(self._selected[role], tree, self.target, handle_unknown)
 
     def drawn_numbers(
         self,

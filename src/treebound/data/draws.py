@@ -18,17 +18,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import blake2b
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils._pool import blocks, each
 from treebound._utils.arrays import Ints
 from treebound._utils.choices import Unknown
-from treebound.data._row_hashes import chain_column
-from treebound.data.matrix import Matrix
+from treebound.data._row_hashes import chain_column, chain_rows
+from treebound.data.matrix import Matrix, MatrixPart
+from treebound.data.raw import smallest_ints
 from treebound.data.row_hashes import row_hashes
 from treebound.data.sample import LabelledRows, Sample
 from treebound.data.summaries import TableSummary
@@ -265,11 +267,13 @@ def folds(sample: Sample, k: int | Splitter, seed: int | None) -> Iterator[tuple
         return
     assigned = _Assignment.of(sample, seed, parts=k)
     k = min(k, assigned.total)
-    for fold in range(k):
-        if assigned.simple and k > 1:  # the rows in turn
-            mask = assigned.place % k == fold
+    if assigned.simple and k > 1:  # the rows in turn
+        turn = assigned.place % k
+        for fold in range(k):
+            mask = turn == fold
             yield sample.part(~mask), sample.part(mask)
-            continue
+        return
+    for fold in range(k):
         inside = assigned.inside(partial(_taken, k, fold))
         if inside.any() and (inside < assigned.units).any():
             yield assigned.part(sample, assigned.units - inside), assigned.part(sample, inside)
@@ -355,8 +359,10 @@ class _Assignment:
         whole = is_whole(sample.weight)
         units = sample.weights.astype(np.int64) if whole else np.ones(sample.n_rows, dtype=np.int64)
         if sample.weight is None:
-            sequence = np.lexsort((keys, _class_ranks(sample.y, keys, units)[sample.y]))
-            if np.diff(keys[sequence]).all():  # no two rows are equal, as in most tables
+            rank = _class_ranks(sample.y, keys, units).astype(smallest_ints(sample.n_classes))
+            by_key = np.argsort(keys)  # with a stable sort by class much faster than lexsort
+            sequence = by_key[np.argsort(rank[sample.y[by_key]], kind="stable")]
+            if not _has_equal(keys[sequence]):  # no two rows are equal, as in most tables
                 place = np.empty_like(units)
                 place[sequence] = np.arange(sample.n_rows)
                 return cls(units, np.zeros_like(units), units, place, sample.n_rows, simple=True)
@@ -407,12 +413,17 @@ class _Assignment:
 def copies_of(sample: Sample) -> Ints | None:
     """The group of equal rows of each row; None if no row is a copy of another one."""
     keys = row_keys(sample.X, 0)
-    if len(np.unique(keys)) == sample.n_rows:
+    if not _has_equal(np.sort(keys)):
         return None
     if _is_coarse(sample.X, min(_MANY_VALUES, sample.n_rows // 4)):
         return None
     pairs = np.column_stack([keys, sample.y.astype(np.uint64)])
     return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _has_equal(sequence: Keys) -> bool:
+    """Return True if two neighbours are equal."""
+    return bool((sequence[1:] == sequence[:-1]).any())
 
 
 def _is_coarse(matrix: Matrix, many: int = _MANY_VALUES) -> bool:
@@ -431,12 +442,34 @@ def _class_ranks(label: NDArray[np.int32], key: Keys, blocks: Ints) -> Ints:
     return ranks
 
 
+def _random_key(seed: int | None = None) -> np.uint64:
+    """A random key, of a seed if there is one."""
+    return np.random.default_rng(seed).integers(2**63, dtype=np.uint64)
+
+
+_key_of_seed = lru_cache(maxsize=8)(_random_key)  # each fold has the same one
+
+
 def row_keys(matrix: Matrix, seed: int | None) -> Keys:
     """A random key for every row that depends only on its values."""
-    start = np.random.default_rng(seed).integers(2**63, dtype=np.uint64)
+    cache = matrix.whole.kernel_cache if isinstance(matrix, MatrixPart) else matrix.kernel_cache
+    cached = None if seed is None else cache.get(("row keys", seed))
+    if cached is not None:  # of all rows
+        return cached.take(matrix.rows) if isinstance(matrix, MatrixPart) else cached
+    start = _random_key() if seed is None else _key_of_seed(seed)
     keys = np.full(matrix.n_rows, start, dtype=np.uint64)
-    for column in matrix.values:
-        chain_column(column, keys)
+    dense, columns = matrix.dense, () if matrix.dense is not None else matrix.values
+
+    def chain(ends: tuple[int, int]) -> None:
+        rows = slice(*ends)
+        if dense is not None:
+            chain_rows(dense[rows], keys[rows])
+        for column in columns:
+            chain_column(column[rows], keys[rows])
+
+    each(chain, blocks(matrix.n_rows))
+    if seed is not None and not isinstance(matrix, MatrixPart):
+        cache["row keys", seed] = keys
     return keys
 
 

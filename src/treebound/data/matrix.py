@@ -15,7 +15,7 @@ from treebound.data.columns import Column
 from treebound.data.raw import MISSING, UNKNOWN, smallest_ints
 
 # A part of a matrix with fewer values is copied.
-_MANY_VALUES = 2**15
+_MANY_VALUES = 2**12
 
 
 def type_of(column: Column) -> np.dtype[Any]:

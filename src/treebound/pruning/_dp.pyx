@@ -73,6 +73,34 @@ def collapsed_before(const int32_t[::1] left, const int32_t[::1] right, const in
     return until_array
 
 
+def sums_along(const int32_t[::1] when, const int32_t[::1] until, const double[::1] values,
+               int32_t n_steps):
+    """Sum of node values over the leaves of the tree at each step; see `collapsed_before`."""
+    cdef Py_ssize_t node
+    cdef int32_t end
+    change_array = np.zeros((2, n_steps + 1))
+    cdef double[::1] starting = change_array[0], ending = change_array[1]
+    for node in range(when.shape[0]):
+        end = min(until[node], n_steps)
+        if when[node] < end:
+            starting[when[node]] += values[node]
+            ending[end] += values[node]
+    return (change_array[0] - change_array[1]).cumsum()[:n_steps]
+
+
+def cuts_at(const int32_t[::1] left, const int32_t[::1] when, const int32_t[::1] until,
+            int32_t step):
+    """The inner nodes that are leaves at a step."""
+    cdef Py_ssize_t node, n_cuts = 0
+    cuts_array = np.empty(left.shape[0] // 2, dtype=np.intp)
+    cdef Py_ssize_t[::1] cuts = cuts_array
+    for node in range(left.shape[0]):
+        if left[node] >= 0 and when[node] <= step < until[node]:
+            cuts[n_cuts] = node
+            n_cuts += 1
+    return cuts_array[:n_cuts].copy()
+
+
 # -- the best pruning of every size --------------------------------------------------------------
 
 
@@ -235,28 +263,29 @@ def weakest_links(const int32_t[::1] left, const int32_t[::1] right, const doubl
     alive_array = np.zeros(n, dtype=np.bool_)
     cdef int32_t[::1] rank = rank_array
     cdef unsigned char[::1] alive = alive_array.view(np.uint8)  # 1 for a corner that is not removed
-    for node in range(n - 1, -1, -1):
-        if left[node] < 0:
-            continue
-        top = _meld(heap[left[node]], heap[right[node]], heap_left, heap_right, rank, alpha)
-        # At infinite alpha both children are leaves; go down from there to the crossing.
-        error = risk[left[node]] + risk[right[node]]
-        size = 2.0
-        crossing = (risk[node] - error) / (size - 1.0)
-        while top >= 0 and alpha[top] >= crossing:
-            alive[top] = 0
-            error -= gain[top]
-            size += more[top]
+    with nogil:
+        for node in range(n - 1, -1, -1):
+            if left[node] < 0:
+                continue
+            top = _meld(heap[left[node]], heap[right[node]], heap_left, heap_right, rank, alpha)
+            # At infinite alpha both children are leaves; go down from there to the crossing.
+            error = risk[left[node]] + risk[right[node]]
+            size = 2.0
             crossing = (risk[node] - error) / (size - 1.0)
-            top = _meld(heap_left[top], heap_right[top], heap_left, heap_right, rank, alpha)
-        alpha[node] = crossing
-        gain[node] = risk[node] - error
-        more[node] = size - 1.0
-        heap_left[node] = top
-        heap_right[node] = -1
-        rank[node] = 1
-        heap[node] = <int32_t>node
-        alive[node] = 1
+            while top >= 0 and alpha[top] >= crossing:
+                alive[top] = 0
+                error -= gain[top]
+                size += more[top]
+                crossing = (risk[node] - error) / (size - 1.0)
+                top = _meld(heap_left[top], heap_right[top], heap_left, heap_right, rank, alpha)
+            alpha[node] = crossing
+            gain[node] = risk[node] - error
+            more[node] = size - 1.0
+            heap_left[node] = top
+            heap_right[node] = -1
+            rank[node] = 1
+            heap[node] = <int32_t>node
+            alive[node] = 1
     nodes = np.flatnonzero(alive_array)
     alphas = values[0][nodes]
     order = np.argsort(alphas, kind="stable")
@@ -264,7 +293,7 @@ def weakest_links(const int32_t[::1] left, const int32_t[::1] right, const doubl
 
 
 cdef int32_t _meld(int32_t first, int32_t second, int32_t[::1] heap_left, int32_t[::1] heap_right,
-                   int32_t[::1] rank, double[::1] alpha) noexcept:
+                   int32_t[::1] rank, double[::1] alpha) noexcept nogil:
     """Merge two leftist heaps. The recursion follows right spines only: O(log L) deep."""
     cdef int32_t spare
     if first < 0:

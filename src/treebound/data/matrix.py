@@ -179,7 +179,8 @@ class MatrixPart(Matrix):
 
     def copied(self, places: NDArray[np.integer[Any]]) -> Matrix:
         """The rows as a matrix of which only some columns are read; if few, others are blank."""
-        if 2 * len(places) >= len(self.columns):
+        few = self.n_rows * len(self.columns) < _MANY_VALUES
+        if few or 2 * len(places) >= len(self.columns):
             return self._copied
         values = [np.broadcast_to(np.int8(0), self.n_rows)] * len(self.columns)
         for at in places.tolist():

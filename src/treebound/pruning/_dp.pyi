@@ -6,6 +6,12 @@ Links = NDArray[np.int32]
 def sums_after(
     values: NDArray[np.float64], below: NDArray[np.float64], cuts: NDArray[np.intp]
 ) -> NDArray[np.float64]: ...
+def moments_of_losses(
+    weights: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    loss: NDArray[np.float64],
+    other: NDArray[np.float64],
+) -> NDArray[np.float64]: ...
 def minimum_additive(
     left: Links,
     right: Links,

@@ -31,6 +31,28 @@ def sums_after(const double[:, ::1] values, const double[:, ::1] below, const Py
     return sums_array
 
 
+def moments_of_losses(const double[:, ::1] weights, const double[:, ::1] squares,
+                      const double[:, ::1] loss, const double[:, ::1] other):
+    """At each node the sums of losses, of their squares, and of squared differences from others.
+
+    ``weights``, their ``squares`` and the losses of a row are those of each class at each node.
+    """
+    cdef Py_ssize_t node, k, n = weights.shape[0]
+    cdef double mean, square, spread, apart
+    moments_array = np.empty((n, 3))
+    cdef double[:, ::1] moments = moments_array
+    with nogil:
+        for node in range(n):
+            mean = square = spread = 0.0
+            for k in range(weights.shape[1]):
+                apart = loss[node, k] - other[node, k]
+                mean += weights[node, k] * loss[node, k]
+                square += squares[node, k] * (loss[node, k] * loss[node, k])
+                spread += squares[node, k] * (apart * apart)
+            moments[node, 0], moments[node, 1], moments[node, 2] = mean, square, spread
+    return moments_array
+
+
 def minimum_additive(const int32_t[::1] left, const int32_t[::1] right,
                    const double[::1] as_leaf, const double[::1] as_node, double slack):
     """Minimise an additive cost: ``as_leaf`` of the leaves plus ``as_node`` of the inner nodes.
@@ -92,12 +114,11 @@ def cuts_at(const int32_t[::1] left, const int32_t[::1] when, const int32_t[::1]
             int32_t step):
     """The inner nodes that are leaves at a step."""
     cdef Py_ssize_t node, n_cuts = 0
-    cuts_array = np.empty(left.shape[0] // 2, dtype=np.intp)
+    cuts_array = np.empty(left.shape[0] // 2 + 1, dtype=np.intp)
     cdef Py_ssize_t[::1] cuts = cuts_array
     for node in range(left.shape[0]):
-        if left[node] >= 0 and when[node] <= step < until[node]:
-            cuts[n_cuts] = node
-            n_cuts += 1
+        cuts[n_cuts] = node  # without a branch, which would often be mispredicted
+        n_cuts += (left[node] >= 0) & (when[node] <= step) & (step < until[node])
     return cuts_array[:n_cuts].copy()
 
 

@@ -194,6 +194,17 @@ cdef inline void _chain(const number[:] values, uint64_t[::1] keys, Py_ssize_t s
         keys[i] = _mixed((keys[i] ^ _mixed(bits_of(values[i]) + STEP)) + STEP)
 
 
+def mixed(const uint64_t[::1] numbers):
+    """A hash of each number, a bijection (one step of splitmix64)."""
+    cdef Py_ssize_t i
+    hashes_array = np.empty(numbers.shape[0], dtype=np.uint64)
+    cdef uint64_t[::1] hashes = hashes_array
+    with nogil:
+        for i in range(numbers.shape[0]):
+            hashes[i] = _mixed(numbers[i] + STEP)
+    return hashes_array
+
+
 def chain_column(const number[:] values, uint64_t[::1] keys):
     """Hash every key with the value of its row; here the order of the columns matters."""
     with nogil:

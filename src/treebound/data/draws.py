@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from treebound._utils._pool import blocks, each
 from treebound._utils.arrays import Ints
 from treebound._utils.choices import Unknown
-from treebound.data._row_hashes import chain_column, chain_rows
+from treebound.data._row_hashes import chain_column, chain_rows, mixed
 from treebound.data.matrix import Matrix, MatrixPart
 from treebound.data.raw import smallest_ints
 from treebound.data.row_hashes import row_hashes
@@ -82,7 +82,7 @@ class Tenth:
 
     def has(self, numbers: Ints) -> Mask:
         """Return True for each of these numbers of rows (or groups) that is selected."""
-        places = _mixed(numbers.astype(np.uint64) ^ np.uint64(self.key)) % np.uint64(10)
+        places = mixed(numbers.astype(np.uint64) ^ np.uint64(self.key)) % np.uint64(10)
         return np.asarray(places == 0)
 
     def count(self, start: int, stop: int) -> int:
@@ -323,7 +323,7 @@ def _group_places(sample: Sample, seed: int | None) -> Ints:
     counts = np.zeros((n_groups, sample.n_classes))
     np.add.at(counts, (member, sample.y), sample.weights)
     key = np.zeros(n_groups, dtype=np.uint64)
-    np.add.at(key, member, _mixed(row_keys(sample.X, seed)))  # modulo 2^64
+    np.add.at(key, member, mixed(row_keys(sample.X, seed)))  # modulo 2^64
     common = counts.argmax(axis=1)
     rank = np.bincount(common, minlength=sample.n_classes)[common]  # classes by size, not by name
     order = np.lexsort((key, -counts.sum(axis=1), common, rank))
@@ -435,7 +435,7 @@ def _class_ranks(label: NDArray[np.int32], key: Keys, blocks: Ints) -> Ints:
     """Rank of the classes by size, then by their rows; independent of their names."""
     n_classes = int(label.max()) + 1
     fingerprint = np.zeros(n_classes, dtype=np.uint64)
-    np.add.at(fingerprint, label, _mixed(key) * blocks.astype(np.uint64))  # modulo 2^64
+    np.add.at(fingerprint, label, mixed(key) * blocks.astype(np.uint64))  # modulo 2^64
     sizes = np.bincount(label, weights=blocks)
     ranks = np.empty(n_classes, dtype=np.int64)
     ranks[np.lexsort((fingerprint, sizes))] = np.arange(n_classes)
@@ -471,11 +471,3 @@ def row_keys(matrix: Matrix, seed: int | None) -> Keys:
     if seed is not None and not isinstance(matrix, MatrixPart):
         cache["row keys", seed] = keys
     return keys
-
-
-def _mixed(keys: Keys) -> Keys:
-    """Hash 64-bit integers (splitmix64, a bijection)."""
-    keys = keys + np.uint64(0x9E3779B97F4A7C15)
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))

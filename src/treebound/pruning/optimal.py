@@ -58,9 +58,9 @@ class BestBySize(Generic[PathTree]):
     def cuts(self, leaves: int) -> NDArray[np.intp]:
         """The nodes to collapse for that many leaves."""
         if leaves > self._cap:
-            step = np.flatnonzero(self._corners & (self._hull.leaves == leaves))
-            if len(step):
-                return self._hull.cuts(int(step[0]))
+            step = self._corner_steps.get(leaves)
+            if step is not None:
+                return self._hull.cuts(step)
         self._solve(leaves)
         cuts: NDArray[np.intp] = self._plan.cuts(leaves).nonzero()[0]
         return cuts
@@ -81,6 +81,12 @@ class BestBySize(Generic[PathTree]):
         corners = np.ones(len(leaves), dtype=bool)
         corners[1:-1] = slopes[1:] > slopes[:-1] * (1 + 1e-9)
         return corners
+
+    @cached_property
+    def _corner_steps(self) -> dict[int, int]:
+        """The step of each corner, by its leaves."""
+        steps = np.flatnonzero(self._corners)
+        return dict(zip(self._hull.leaves[steps].tolist(), steps.tolist(), strict=True))
 
     @cached_property
     def counted(self) -> bool:

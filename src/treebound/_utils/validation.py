@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
-from functools import wraps
+from functools import cache, wraps
 from inspect import cleandoc, signature
 from math import inf
 from numbers import Integral, Real
@@ -296,8 +296,7 @@ class Parameters:
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
         """All parameters and their defaults."""
-        arguments = list(signature(cls.__init__).parameters.values())[1:]
-        return {argument.name: argument.default for argument in arguments}
+        return _arguments(cls.__init__)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name; ``deep``: also nested ones, as ``outer__inner``."""
@@ -337,6 +336,13 @@ class Parameters:
             if not _same(getattr(self, name), default)
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
+
+
+@cache  # to read a signature takes longer than to check a few parameters
+def _arguments(init: Callable[..., None]) -> dict[str, Any]:
+    """The arguments of a method, and their defaults."""
+    arguments = list(signature(init).parameters.values())[1:]
+    return {argument.name: argument.default for argument in arguments}
 
 
 def _same(value: Any, default: Any) -> bool:

@@ -16,4 +16,10 @@ def code_integers(
     codes: NDArray[np.int32],
     present: NDArray[np.uint8],
 ) -> None: ...
+def summarise_numbers(
+    X: NDArray[np.floating[Any]],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    rows: NDArray[np.int64],
+) -> None: ...
 def count_codes(codes: NDArray[np.integer[Any]], counts: NDArray[np.int64]) -> None: ...

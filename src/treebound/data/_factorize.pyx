@@ -1,4 +1,4 @@
-"""Distinct texts of a column, and which of them every row has."""
+"""Distinct values of a column, which of them every row has, and ranges of numbers."""
 
 import sys
 
@@ -42,6 +42,43 @@ def count_codes(const integer[:] codes, int64_t[::1] counts):
     with nogil:
         for i in range(codes.shape[0]):
             counts[<Py_ssize_t>codes[i]] += 1
+
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef enum:
+    ROWS = 512  # of some columns, which fit into a cache
+
+
+def summarise_numbers(const real[:, :] X, double[::1] low, double[::1] high, int64_t[:, ::1] rows):
+    """Find the range of each column, and count the rows with its low end, high end and no value.
+
+    The range is empty at first: from infinity to minus infinity.
+    """
+    cdef Py_ssize_t start = 0, stop, i, j
+    cdef int64_t at_low, at_high, missing
+    cdef double value, least, greatest
+    with nogil:
+        while start < X.shape[0]:
+            stop = min(start + ROWS, X.shape[0])
+            for j in range(X.shape[1]):
+                least, greatest = low[j], high[j]
+                at_low, at_high, missing = rows[0, j], rows[1, j], rows[2, j]
+                for i in range(start, stop):
+                    value = X[i, j]
+                    if least < value < greatest:
+                        continue
+                    missing += value != value
+                    at_low = 1 if value < least else at_low + (value == least)
+                    at_high = 1 if value > greatest else at_high + (value == greatest)
+                    least = value if value < least else least
+                    greatest = value if value > greatest else greatest
+                low[j], high[j] = least, greatest
+                rows[0, j], rows[1, j], rows[2, j] = at_low, at_high, missing
+            start = stop
 
 
 cdef extern from "Python.h":

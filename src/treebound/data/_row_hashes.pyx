@@ -36,6 +36,9 @@ ctypedef fused code:
     int16_t
     int32_t
 
+cdef enum:
+    CHAINED = 512  # rows that are hashed together
+
 # The step of splitmix64 from one state to the next.
 cdef uint64_t STEP = 0x9E3779B97F4A7C15
 
@@ -184,12 +187,39 @@ def finish(uint64_t[::1] hashes):
             hashes[i] = _mixed(hashes[i])
 
 
+cdef inline void _chain(const number[:] values, uint64_t[::1] keys, Py_ssize_t start,
+                        Py_ssize_t stop) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(start, stop):
+        keys[i] = _mixed((keys[i] ^ _mixed(bits_of(values[i]) + STEP)) + STEP)
+
+
+def mixed(const uint64_t[::1] numbers):
+    """A hash of each number, a bijection (one step of splitmix64)."""
+    cdef Py_ssize_t i
+    hashes_array = np.empty(numbers.shape[0], dtype=np.uint64)
+    cdef uint64_t[::1] hashes = hashes_array
+    with nogil:
+        for i in range(numbers.shape[0]):
+            hashes[i] = _mixed(numbers[i] + STEP)
+    return hashes_array
+
+
 def chain_column(const number[:] values, uint64_t[::1] keys):
     """Hash every key with the value of its row; here the order of the columns matters."""
-    cdef Py_ssize_t i
     with nogil:
-        for i in range(values.shape[0]):
-            keys[i] = _mixed((keys[i] ^ _mixed(bits_of(values[i]) + STEP)) + STEP)
+        _chain(values, keys, 0, values.shape[0])
+
+
+def chain_rows(const real[:, :] X, uint64_t[::1] keys):
+    """Hash every key with the values of its row, column by column, in rows that fit into a cache."""
+    cdef Py_ssize_t start = 0, stop, j, n = X.shape[0]
+    with nogil:
+        while start < n:
+            stop = min(start + CHAINED, n)
+            for j in range(X.shape[1]):
+                _chain(X[:, j], keys, start, stop)
+            start = stop
 
 
 def text_words(list texts):

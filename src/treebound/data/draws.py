@@ -18,17 +18,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import blake2b
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils._pool import blocks, each
 from treebound._utils.arrays import Ints
 from treebound._utils.choices import Unknown
-from treebound.data._row_hashes import chain_column
-from treebound.data.matrix import Matrix
+from treebound.data._row_hashes import chain_column, chain_rows, mixed
+from treebound.data.matrix import Matrix, MatrixPart
+from treebound.data.raw import smallest_ints
 from treebound.data.row_hashes import row_hashes
 from treebound.data.sample import LabelledRows, Sample
 from treebound.data.summaries import TableSummary
@@ -80,7 +82,7 @@ class Tenth:
 
     def has(self, numbers: Ints) -> Mask:
         """Return True for each of these numbers of rows (or groups) that is selected."""
-        places = _mixed(numbers.astype(np.uint64) ^ np.uint64(self.key)) % np.uint64(10)
+        places = mixed(numbers.astype(np.uint64) ^ np.uint64(self.key)) % np.uint64(10)
         return np.asarray(places == 0)
 
     def count(self, start: int, stop: int) -> int:
@@ -265,11 +267,13 @@ def folds(sample: Sample, k: int | Splitter, seed: int | None) -> Iterator[tuple
         return
     assigned = _Assignment.of(sample, seed, parts=k)
     k = min(k, assigned.total)
-    for fold in range(k):
-        if assigned.simple and k > 1:  # the rows in turn
-            mask = assigned.place % k == fold
+    if assigned.simple and k > 1:  # the rows in turn
+        turn = assigned.place % k
+        for fold in range(k):
+            mask = turn == fold
             yield sample.part(~mask), sample.part(mask)
-            continue
+        return
+    for fold in range(k):
         inside = assigned.inside(partial(_taken, k, fold))
         if inside.any() and (inside < assigned.units).any():
             yield assigned.part(sample, assigned.units - inside), assigned.part(sample, inside)
@@ -319,7 +323,7 @@ def _group_places(sample: Sample, seed: int | None) -> Ints:
     counts = np.zeros((n_groups, sample.n_classes))
     np.add.at(counts, (member, sample.y), sample.weights)
     key = np.zeros(n_groups, dtype=np.uint64)
-    np.add.at(key, member, _mixed(row_keys(sample.X, seed)))  # modulo 2^64
+    np.add.at(key, member, mixed(row_keys(sample.X, seed)))  # modulo 2^64
     common = counts.argmax(axis=1)
     rank = np.bincount(common, minlength=sample.n_classes)[common]  # classes by size, not by name
     order = np.lexsort((key, -counts.sum(axis=1), common, rank))
@@ -355,8 +359,10 @@ class _Assignment:
         whole = is_whole(sample.weight)
         units = sample.weights.astype(np.int64) if whole else np.ones(sample.n_rows, dtype=np.int64)
         if sample.weight is None:
-            sequence = np.lexsort((keys, _class_ranks(sample.y, keys, units)[sample.y]))
-            if np.diff(keys[sequence]).all():  # no two rows are equal, as in most tables
+            rank = _class_ranks(sample.y, keys, units).astype(smallest_ints(sample.n_classes))
+            by_key = np.argsort(keys)  # with a stable sort by class much faster than lexsort
+            sequence = by_key[np.argsort(rank[sample.y[by_key]], kind="stable")]
+            if not _has_equal(keys[sequence]):  # no two rows are equal, as in most tables
                 place = np.empty_like(units)
                 place[sequence] = np.arange(sample.n_rows)
                 return cls(units, np.zeros_like(units), units, place, sample.n_rows, simple=True)
@@ -407,12 +413,17 @@ class _Assignment:
 def copies_of(sample: Sample) -> Ints | None:
     """The group of equal rows of each row; None if no row is a copy of another one."""
     keys = row_keys(sample.X, 0)
-    if len(np.unique(keys)) == sample.n_rows:
+    if not _has_equal(np.sort(keys)):
         return None
     if _is_coarse(sample.X, min(_MANY_VALUES, sample.n_rows // 4)):
         return None
     pairs = np.column_stack([keys, sample.y.astype(np.uint64)])
     return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _has_equal(sequence: Keys) -> bool:
+    """Return True if two neighbours are equal."""
+    return bool((sequence[1:] == sequence[:-1]).any())
 
 
 def _is_coarse(matrix: Matrix, many: int = _MANY_VALUES) -> bool:
@@ -424,25 +435,39 @@ def _class_ranks(label: NDArray[np.int32], key: Keys, blocks: Ints) -> Ints:
     """Rank of the classes by size, then by their rows; independent of their names."""
     n_classes = int(label.max()) + 1
     fingerprint = np.zeros(n_classes, dtype=np.uint64)
-    np.add.at(fingerprint, label, _mixed(key) * blocks.astype(np.uint64))  # modulo 2^64
+    np.add.at(fingerprint, label, mixed(key) * blocks.astype(np.uint64))  # modulo 2^64
     sizes = np.bincount(label, weights=blocks)
     ranks = np.empty(n_classes, dtype=np.int64)
     ranks[np.lexsort((fingerprint, sizes))] = np.arange(n_classes)
     return ranks
 
 
+def _random_key(seed: int | None = None) -> np.uint64:
+    """A random key, of a seed if there is one."""
+    return np.random.default_rng(seed).integers(2**63, dtype=np.uint64)
+
+
+_key_of_seed = lru_cache(maxsize=8)(_random_key)  # each fold has the same one
+
+
 def row_keys(matrix: Matrix, seed: int | None) -> Keys:
     """A random key for every row that depends only on its values."""
-    start = np.random.default_rng(seed).integers(2**63, dtype=np.uint64)
+    cache = matrix.whole.kernel_cache if isinstance(matrix, MatrixPart) else matrix.kernel_cache
+    cached = None if seed is None else cache.get(("row keys", seed))
+    if cached is not None:  # of all rows
+        return cached.take(matrix.rows) if isinstance(matrix, MatrixPart) else cached
+    start = _random_key() if seed is None else _key_of_seed(seed)
     keys = np.full(matrix.n_rows, start, dtype=np.uint64)
-    for column in matrix.values:
-        chain_column(column, keys)
+    dense, columns = matrix.dense, () if matrix.dense is not None else matrix.values
+
+    def chain(ends: tuple[int, int]) -> None:
+        rows = slice(*ends)
+        if dense is not None:
+            chain_rows(dense[rows], keys[rows])
+        for column in columns:
+            chain_column(column[rows], keys[rows])
+
+    each(chain, blocks(matrix.n_rows))
+    if seed is not None and not isinstance(matrix, MatrixPart):
+        cache["row keys", seed] = keys
     return keys
-
-
-def _mixed(keys: Keys) -> Keys:
-    """Hash 64-bit integers (splitmix64, a bijection)."""
-    keys = keys + np.uint64(0x9E3779B97F4A7C15)
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))

@@ -15,7 +15,7 @@ from treebound.data.columns import Column
 from treebound.data.raw import MISSING, UNKNOWN, smallest_ints
 
 # A part of a matrix with fewer values is copied.
-_MANY_VALUES = 2**15
+_MANY_VALUES = 2**12
 
 
 def type_of(column: Column) -> np.dtype[Any]:
@@ -179,7 +179,8 @@ class MatrixPart(Matrix):
 
     def copied(self, places: NDArray[np.integer[Any]]) -> Matrix:
         """The rows as a matrix of which only some columns are read; if few, others are blank."""
-        if 2 * len(places) >= len(self.columns):
+        few = self.n_rows * len(self.columns) < _MANY_VALUES
+        if few or 2 * len(places) >= len(self.columns):
             return self._copied
         values = [np.broadcast_to(np.int8(0), self.n_rows)] * len(self.columns)
         for at in places.tolist():

@@ -10,20 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from hashlib import blake2b
-from itertools import pairwise
 from math import inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils._pool import each
+from treebound._utils._pool import blocks, each
+from treebound.data._factorize import summarise_numbers
 from treebound.data.columns import Column
 from treebound.data.matrix import Matrix
 from treebound.data.raw import count_of_codes
 from treebound.data.weights import exact_sum
-
-_BLOCK_ROWS = 8192  # of a matrix: they fit into the cache of a processor
 
 
 @dataclass(frozen=True)
@@ -138,27 +136,25 @@ class TableSummary:
 def column_summaries(matrix: Matrix) -> tuple[ColumnSummary, ...]:
     """The summary of each column."""
     if matrix.dense is not None and matrix.n_rows:  # all at once, in the order of memory
-        return _dense_summaries(matrix.dense, matrix.complete)
+        return _dense_summaries(matrix.dense)
     columns = zip(matrix.columns, matrix.values, strict=True)
     return tuple(each(lambda column: _column_summary(*column), columns))
 
 
-def _dense_summaries(dense: NDArray[Any], complete: bool) -> tuple[ColumnSummary, ...]:
+def _dense_summaries(dense: NDArray[Any]) -> tuple[ColumnSummary, ...]:
     """The summaries of the columns of a matrix of numbers."""
 
     def extremes(ends: tuple[int, int]) -> tuple[NDArray[Any], ...]:
-        block = dense[slice(*ends)]
-        low, high = np.fmin.reduce(block, axis=0), np.fmax.reduce(block, axis=0)
-        missing = np.zeros(len(low), np.int64) if complete else np.isnan(block).sum(axis=0)
-        at_low, at_high = (np.count_nonzero(block == end, axis=0) for end in (low, high))
-        return low, high, missing, at_low, at_high
+        width = dense.shape[1]
+        low, high = np.full(width, inf), np.full(width, -inf)
+        rows = np.zeros((3, width), dtype=np.int64)
+        summarise_numbers(dense[slice(*ends)], low, high, rows)
+        return low, high, *rows
 
-    n_blocks = max(1, len(dense) // _BLOCK_ROWS)
-    ends = np.linspace(0, len(dense), n_blocks + 1).astype(int).tolist()
-    lows, highs, missing, at_low, at_high = (
-        np.array(part) for part in zip(*each(extremes, pairwise(ends)), strict=True)
+    lows, highs, at_low, at_high, missing = (
+        np.array(part) for part in zip(*each(extremes, blocks(len(dense))), strict=True)
     )
-    low, high = np.fmin.reduce(lows), np.fmax.reduce(highs)
+    low, high = lows.min(axis=0), highs.max(axis=0)
     at_low = np.where(lows == low, at_low, 0).sum(axis=0)
     at_high = np.where(highs == high, at_high, 0).sum(axis=0)
     return tuple(

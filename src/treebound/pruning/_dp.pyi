@@ -6,6 +6,12 @@ Links = NDArray[np.int32]
 def sums_after(
     values: NDArray[np.float64], below: NDArray[np.float64], cuts: NDArray[np.intp]
 ) -> NDArray[np.float64]: ...
+def moments_of_losses(
+    weights: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    loss: NDArray[np.float64],
+    other: NDArray[np.float64],
+) -> NDArray[np.float64]: ...
 def minimum_additive(
     left: Links,
     right: Links,
@@ -14,6 +20,13 @@ def minimum_additive(
     slack: float,
 ) -> NDArray[np.bool_]: ...
 def collapsed_before(left: Links, right: Links, when: NDArray[np.int32]) -> NDArray[np.int32]: ...
+
+def sums_along(
+    when: NDArray[np.int32], until: NDArray[np.int32], values: NDArray[np.float64], n_steps: int
+) -> NDArray[np.float64]: ...
+def cuts_at(
+    left: Links, when: NDArray[np.int32], until: NDArray[np.int32], step: int
+) -> NDArray[np.intp]: ...
 
 class Plan:
     best: NDArray[np.int64]

@@ -31,6 +31,28 @@ def sums_after(const double[:, ::1] values, const double[:, ::1] below, const Py
     return sums_array
 
 
+def moments_of_losses(const double[:, ::1] weights, const double[:, ::1] squares,
+                      const double[:, ::1] loss, const double[:, ::1] other):
+    """At each node the sums of losses, of their squares, and of squared differences from others.
+
+    ``weights``, their ``squares`` and the losses of a row are those of each class at each node.
+    """
+    cdef Py_ssize_t node, k, n = weights.shape[0]
+    cdef double mean, square, spread, apart
+    moments_array = np.empty((n, 3))
+    cdef double[:, ::1] moments = moments_array
+    with nogil:
+        for node in range(n):
+            mean = square = spread = 0.0
+            for k in range(weights.shape[1]):
+                apart = loss[node, k] - other[node, k]
+                mean += weights[node, k] * loss[node, k]
+                square += squares[node, k] * (loss[node, k] * loss[node, k])
+                spread += squares[node, k] * (apart * apart)
+            moments[node, 0], moments[node, 1], moments[node, 2] = mean, square, spread
+    return moments_array
+
+
 def minimum_additive(const int32_t[::1] left, const int32_t[::1] right,
                    const double[::1] as_leaf, const double[::1] as_node, double slack):
     """Minimise an additive cost: ``as_leaf`` of the leaves plus ``as_node`` of the inner nodes.
@@ -71,6 +93,33 @@ def collapsed_before(const int32_t[::1] left, const int32_t[::1] right, const in
             until[left[node]] = first
             until[right[node]] = first
     return until_array
+
+
+def sums_along(const int32_t[::1] when, const int32_t[::1] until, const double[::1] values,
+               int32_t n_steps):
+    """Sum of node values over the leaves of the tree at each step; see `collapsed_before`."""
+    cdef Py_ssize_t node
+    cdef int32_t end
+    change_array = np.zeros((2, n_steps + 1))
+    cdef double[::1] starting = change_array[0], ending = change_array[1]
+    for node in range(when.shape[0]):
+        end = min(until[node], n_steps)
+        if when[node] < end:
+            starting[when[node]] += values[node]
+            ending[end] += values[node]
+    return (change_array[0] - change_array[1]).cumsum()[:n_steps]
+
+
+def cuts_at(const int32_t[::1] left, const int32_t[::1] when, const int32_t[::1] until,
+            int32_t step):
+    """The inner nodes that are leaves at a step."""
+    cdef Py_ssize_t node, n_cuts = 0
+    cuts_array = np.empty(left.shape[0] // 2 + 1, dtype=np.intp)
+    cdef Py_ssize_t[::1] cuts = cuts_array
+    for node in range(left.shape[0]):
+        cuts[n_cuts] = node  # without a branch, which would often be mispredicted
+        n_cuts += (left[node] >= 0) & (when[node] <= step) & (step < until[node])
+    return cuts_array[:n_cuts].copy()
 
 
 # -- the best pruning of every size --------------------------------------------------------------
@@ -235,28 +284,29 @@ def weakest_links(const int32_t[::1] left, const int32_t[::1] right, const doubl
     alive_array = np.zeros(n, dtype=np.bool_)
     cdef int32_t[::1] rank = rank_array
     cdef unsigned char[::1] alive = alive_array.view(np.uint8)  # 1 for a corner that is not removed
-    for node in range(n - 1, -1, -1):
-        if left[node] < 0:
-            continue
-        top = _meld(heap[left[node]], heap[right[node]], heap_left, heap_right, rank, alpha)
-        # At infinite alpha both children are leaves; go down from there to the crossing.
-        error = risk[left[node]] + risk[right[node]]
-        size = 2.0
-        crossing = (risk[node] - error) / (size - 1.0)
-        while top >= 0 and alpha[top] >= crossing:
-            alive[top] = 0
-            error -= gain[top]
-            size += more[top]
+    with nogil:
+        for node in range(n - 1, -1, -1):
+            if left[node] < 0:
+                continue
+            top = _meld(heap[left[node]], heap[right[node]], heap_left, heap_right, rank, alpha)
+            # At infinite alpha both children are leaves; go down from there to the crossing.
+            error = risk[left[node]] + risk[right[node]]
+            size = 2.0
             crossing = (risk[node] - error) / (size - 1.0)
-            top = _meld(heap_left[top], heap_right[top], heap_left, heap_right, rank, alpha)
-        alpha[node] = crossing
-        gain[node] = risk[node] - error
-        more[node] = size - 1.0
-        heap_left[node] = top
-        heap_right[node] = -1
-        rank[node] = 1
-        heap[node] = <int32_t>node
-        alive[node] = 1
+            while top >= 0 and alpha[top] >= crossing:
+                alive[top] = 0
+                error -= gain[top]
+                size += more[top]
+                crossing = (risk[node] - error) / (size - 1.0)
+                top = _meld(heap_left[top], heap_right[top], heap_left, heap_right, rank, alpha)
+            alpha[node] = crossing
+            gain[node] = risk[node] - error
+            more[node] = size - 1.0
+            heap_left[node] = top
+            heap_right[node] = -1
+            rank[node] = 1
+            heap[node] = <int32_t>node
+            alive[node] = 1
     nodes = np.flatnonzero(alive_array)
     alphas = values[0][nodes]
     order = np.argsort(alphas, kind="stable")
@@ -264,7 +314,7 @@ def weakest_links(const int32_t[::1] left, const int32_t[::1] right, const doubl
 
 
 cdef int32_t _meld(int32_t first, int32_t second, int32_t[::1] heap_left, int32_t[::1] heap_right,
-                   int32_t[::1] rank, double[::1] alpha) noexcept:
+                   int32_t[::1] rank, double[::1] alpha) noexcept nogil:
     """Merge two leftist heaps. The recursion follows right spines only: O(log L) deep."""
     cdef int32_t spare
     if first < 0:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treebound._utils._pool import each
-from treebound._utils.arrays import Floats, Ints
+from treebound._utils.arrays import Codes, Floats, Ints
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.progress import Report, fold_report
 from treebound._utils.validation import (
@@ -68,6 +68,7 @@ class BoundFold(NamedTuple):
     leaves: Ints
     measured: Any  # Measured, or None if the weight is not chosen on folds
     inside: Sample
+    reached: Codes | None  # the nodes that the rows inside reach, if there is one tree
 
     def best_size(self, weight: float, max_leaves: int | None) -> int:
         """The leaves of the tree with the lowest score, of at most so many."""
@@ -349,8 +350,9 @@ class BoundPruner(BasePruner):
             candidates = self._prunings(costs.relabelled(grow(outside)), costs)
         objective = replace(objective, m=candidates.m)
         leaves = candidates.best_sizes(objective, self._weights)
-        measured = candidates.measure(leaves, inside) if measures else None
-        return BoundFold(candidates, objective, self._weights, leaves, measured, inside)
+        reached = candidates.reached(inside)
+        measured = candidates.measure(leaves, inside, reached) if measures else None
+        return BoundFold(candidates, objective, self._weights, leaves, measured, inside, reached)
 
     def predictions(
         self, grown: Sequence[BoundFold], max_leaves: int | None = None
@@ -371,7 +373,7 @@ class BoundPruner(BasePruner):
                 )
                 if choice is not None:
                     weight, strength = choice.weight, choice.strength
-            predict = fold.candidates.predict(fold.inside, strength)
+            predict = fold.candidates.predict(fold.inside, strength, fold.reached)
             chosen = predict(fold.best_size(weight, max_leaves))
             return FoldPrediction(fold.inside, chosen, predict)
 

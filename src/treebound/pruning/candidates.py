@@ -19,6 +19,7 @@ from treebound.pruning.scores import Objective
 from treebound.pruning.searched import BestOfGraph, SearchedPath, best_on_curve
 from treebound.pruning.validation import PrunedSums, losses_on
 from treebound.pruning.weight import Measured
+from treebound.tree.base import standing_nodes
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
 from treebound.tree.smoothing import SHRINKAGE
@@ -42,15 +43,23 @@ class Candidates(Protocol):
         """Return the tree with the lowest score, and its path."""
         ...
 
-    def measure(self, leaves: Ints, rows: Sample | NodeSums) -> Measured:
-        """Return the losses of the trees of some sizes on other rows."""
+    def reached(self, rows: Sample) -> Codes | None:
+        """Return the node that each row reaches; None if the trees are not prunings of one tree."""
+        ...
+
+    def measure(
+        self, leaves: Ints, rows: Sample | NodeSums, reached: Codes | None = None
+    ) -> Measured:
+        """Return the losses of the trees of some sizes on other rows, which reach some nodes."""
         ...
 
     def errors(self, cap: int) -> Floats:
         """Return the least loss with 1, 2, ..., ``cap`` leaves."""
         ...
 
-    def predict(self, rows: Sample, strength: float | None = None) -> Predict:
+    def predict(
+        self, rows: Sample, strength: float | None = None, reached: Codes | None = None
+    ) -> Predict:
         """Return a function of the number of leaves: classes that the tree of that size predicts.
 
         A strength of shrinkage above the usual one makes its labels the most probable classes.
@@ -85,8 +94,13 @@ class Prunings:
     def best(self, objective: Objective) -> PruningResult:
         return optimal(self.sizes, objective)
 
-    def measure(self, leaves: Ints, rows: Sample | NodeSums) -> Measured:
-        sums = rows if isinstance(rows, NodeSums) else NodeSums.of(self.tree, rows)
+    def reached(self, rows: Sample) -> Codes:
+        return self.tree.apply(rows.X)
+
+    def measure(
+        self, leaves: Ints, rows: Sample | NodeSums, reached: Codes | None = None
+    ) -> Measured:
+        sums = rows if isinstance(rows, NodeSums) else NodeSums.of(self.tree, rows, reached)
         losses, unit = [self.costs.by_class(self.tree)], self.costs.unit
         if self.shares is not None:
             unit = self.costs.worst
@@ -98,20 +112,18 @@ class Prunings:
     def errors(self, cap: int) -> Floats:
         return self.sizes.errors(cap)
 
-    def predict(self, rows: Sample, strength: float | None = None) -> Predict:
+    def predict(
+        self, rows: Sample, strength: float | None = None, reached: Codes | None = None
+    ) -> Predict:
         label = self.tree.label
         if strength is not None and strength > SHRINKAGE:
             label = probable_labels(self.tree, strength, self.costs)
-        return partial(self._predicted, self.tree.apply(rows.X), label)
+        return partial(self._predicted, self.reached(rows) if reached is None else reached, label)
 
     def _predicted(self, nodes: Codes, label: Codes, leaves: int) -> Codes:
         """The classes of rows that reach some nodes, with the tree of that many leaves."""
         cuts = self.sizes.cuts(self.sizes.quick_size(min(leaves, self.tree.n_leaves)))
-        sizes = self.tree.size[cuts]  # nodes below a cut follow it
-        before = np.repeat(np.cumsum(sizes) - sizes, sizes)
-        above = np.arange(self.tree.n_nodes)
-        above[np.repeat(cuts, sizes) + np.arange(len(before)) - before] = np.repeat(cuts, sizes)
-        return label[above].take(nodes)
+        return label.take(standing_nodes(self.tree, cuts)).take(nodes)
 
     def _moments(
         self,
@@ -147,7 +159,12 @@ class GraphTrees:
         path = SearchedPath.around(self.sizes, objective, size)
         return PruningResult(self.sizes.pruned(size), path, float(path.scores[path.chosen]), 0.0)
 
-    def measure(self, leaves: Ints, rows: Sample | NodeSums) -> Measured:
+    def reached(self, rows: Sample) -> None:
+        return None
+
+    def measure(
+        self, leaves: Ints, rows: Sample | NodeSums, reached: Codes | None = None
+    ) -> Measured:
         assert isinstance(rows, Sample)
         at_size = {size: self._moments(size, rows) for size in {1, *leaves.tolist()}}
         moments = np.array([[*(at_size[size] for size in leaves.tolist()), at_size[1]]])
@@ -157,7 +174,9 @@ class GraphTrees:
     def errors(self, cap: int) -> Floats:
         return self.sizes.errors(cap)
 
-    def predict(self, rows: Sample, strength: float | None = None) -> Predict:
+    def predict(
+        self, rows: Sample, strength: float | None = None, reached: Codes | None = None
+    ) -> Predict:
         return partial(self._predicted, rows)
 
     def _predicted(self, rows: Sample, leaves: int) -> Codes:

@@ -152,7 +152,14 @@ class Tally(NamedTuple):
     confusion: Floats | None  # by true and predicted class; None for many classes
 
     @classmethod
-    def of(cls, truth: Ints, predicted: Ints, times: Floats, n: int, costs: Floats | None) -> Tally:
+    def of(
+        cls,
+        truth: NDArray[np.integer[Any]],
+        predicted: NDArray[np.integer[Any]],
+        times: Floats,
+        n: int,
+        costs: Floats | None,
+    ) -> Tally:
         """Count rows by their true and predicted classes; each counts ``times``."""
         cost = Loss.of(truth, predicted, times, costs).cost
         if n <= _MANY_CLASSES:
@@ -190,7 +197,11 @@ class Loss(NamedTuple):
 
     @classmethod
     def of(
-        cls, truth: Ints, predicted: NDArray[np.integer[Any]], times: Floats, costs: Floats | None
+        cls,
+        truth: NDArray[np.integer[Any]],
+        predicted: NDArray[np.integer[Any]],
+        times: Floats,
+        costs: Floats | None,
     ) -> Loss:
         """Of rows with their true and predicted classes; each counts ``times``."""
         cost = 0.0 if costs is None else float((times * costs[truth, predicted]).sum())
@@ -247,17 +258,15 @@ def estimate_error(
     def figures(fold: FoldPrediction) -> tuple[Tally, Floats, list[Loss]]:
         """The tally of a fold, its errors by independent rows, and the loss of each size."""
         sample, labels, of_size = fold
-        truth, times = sample.y.astype(np.int64), _times(sample)
-        predicted = labels.astype(np.int64)
-        tally = Tally.of(truth, predicted, times, len(classes), costs)
+        truth, times = sample.y, _times(sample)
+        tally = Tally.of(truth, labels, times, len(classes), costs)
         dependent = copies_of(sample) if sample.groups is None else sample.groups
-        wrong = times * (predicted != truth)
-        losses = []
-        for size in sizes:
-            loss = Loss(float(wrong.sum()), tally.cost)
-            if size != chosen and of_size is not None:
-                loss = Loss.of(truth, of_size(size), times, costs)
-            losses.append(loss)
+        wrong = times * (labels != truth)
+        losses = [Loss(float(wrong.sum()), tally.cost)] * len(sizes)
+        # the largest tree first: the error curve up to its size serves the smaller ones
+        for at in range(len(sizes) - 1, -1, -1):
+            if sizes[at] != chosen and of_size is not None:
+                losses[at] = Loss.of(truth, of_size(sizes[at]), times, costs)
         return tally, _by_group(wrong, times, dependent), losses
 
     tallies, pairs, by_size = [], [], []
@@ -363,7 +372,7 @@ def _estimate(
     )
 
 
-def _sums(cells: Ints, values: Floats, size: int) -> Floats:
+def _sums(cells: NDArray[np.integer[Any]], values: Floats, size: int) -> Floats:
     """Sums of values by cell."""
     return np.bincount(cells, values, minlength=size).astype(np.float64)
 

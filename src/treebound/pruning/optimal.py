@@ -58,9 +58,9 @@ class BestBySize(Generic[PathTree]):
     def cuts(self, leaves: int) -> NDArray[np.intp]:
         """The nodes to collapse for that many leaves."""
         if leaves > self._cap:
-            step = np.flatnonzero(self._corners & (self._hull.leaves == leaves))
-            if len(step):
-                return self._hull.cuts(int(step[0]))
+            step = self._corner_steps.get(leaves)
+            if step is not None:
+                return self._hull.cuts(step)
         self._solve(leaves)
         cuts: NDArray[np.intp] = self._plan.cuts(leaves).nonzero()[0]
         return cuts
@@ -81,6 +81,12 @@ class BestBySize(Generic[PathTree]):
         corners = np.ones(len(leaves), dtype=bool)
         corners[1:-1] = slopes[1:] > slopes[:-1] * (1 + 1e-9)
         return corners
+
+    @cached_property
+    def _corner_steps(self) -> dict[int, int]:
+        """The step of each corner, by its leaves."""
+        steps = np.flatnonzero(self._corners)
+        return dict(zip(self._hull.leaves[steps].tolist(), steps.tolist(), strict=True))
 
     @cached_property
     def counted(self) -> bool:
@@ -187,13 +193,13 @@ def best_sizes(sizes: BestBySize, objective: Objective, weights: Floats) -> Ints
     leaves = np.arange(1, whole + 1)
     corners, errors = sizes.hull()
     lower = objective.at_weights(np.interp(leaves, corners, errors), weights)
-    between = np.ones(whole, dtype=bool)
-    between[corners - 1] = False
-    reached = lower[:, corners - 1].min(axis=1)
+    at_corners = lower[:, corners - 1]
+    reached = at_corners.min(axis=1)
     slack = 1e-9 * (1.0 + np.abs(reached))  # for rounding errors of the hull
-    settled = (lower[:, between] > (reached + slack)[:, None]).all(axis=1)
+    lower[:, corners - 1] = np.inf
+    settled = lower.min(axis=1) > reached + slack  # as nothing between the corners is lower
     settled &= _rising(objective, errors)
-    best = corners[_first_least(lower[:, corners - 1])]
+    best = corners[_first_least(at_corners)]
     if not settled.all():
         open_weights = weights[~settled]
         cap = _largest_size(sizes, replace(objective, weight=float(open_weights.min())))
@@ -212,9 +218,7 @@ def _best_corner(sizes: BestBySize, objective: Objective) -> tuple[int, float] |
     if not sizes.counted or not _rising(objective, errors):
         return None
     leaves = np.arange(1, sizes.tree.n_leaves + 1)
-    lower = objective(
-        leaves, np.interp(leaves, corners, errors), objective.log_growth_leaves(leaves)
-    )
+    lower = objective.by_leaves(np.interp(leaves, corners, errors))
     scores = lower[corners - 1]
     at = int(np.argmin(scores))  # on ties the first, with the fewest leaves
     lower[corners - 1] = np.inf
@@ -239,10 +243,8 @@ def _largest_size(sizes: BestBySize, objective: Objective) -> int:
     corners, errors = sizes.hull()
     if not objective.monotone or not _rising(objective, errors):
         return whole
-    leaves = np.arange(1, whole + 1)
-    log_tau = objective.log_growth_leaves(leaves)
-    lower = objective(leaves, np.interp(leaves, corners, errors), log_tau)
-    reached = objective(corners, errors, log_tau[corners - 1]).min()
+    lower = objective.by_leaves(np.interp(np.arange(1, whole + 1), corners, errors))
+    reached = lower[corners - 1].min()
     slack = 1e-9 * (1.0 + abs(reached))  # for rounding errors of the hull
     return int(np.flatnonzero(lower <= reached + slack)[-1]) + 1
 

@@ -302,12 +302,8 @@ class NestedPath(PruningPath[PathTree]):
 
     def along(self, values: Floats) -> Floats:
         """Sum of node values over the leaves of the tree, at each step."""
-        here = self.when < np.minimum(self._until, self.n_steps)
-        size = self.n_steps + 1
-        change = np.bincount(self.when[here], weights=values[here], minlength=size)
-        ends = np.minimum(self._until[here], self.n_steps)
-        change -= np.bincount(ends, weights=values[here], minlength=size)
-        return np.asarray(change.cumsum()[: self.n_steps], dtype=np.float64)
+        values = np.ascontiguousarray(values, dtype=np.float64)
+        return _dp.sums_along(self.when, self._until, values, self.n_steps)
 
     def along_inner(self, values: Floats) -> Floats:
         """Sum of node values over the inner nodes of the tree, at each step."""
@@ -318,8 +314,7 @@ class NestedPath(PruningPath[PathTree]):
 
     def cuts(self, step: int) -> NDArray[np.intp]:
         """The inner nodes that are leaves at a step."""
-        cut = (self.when <= step) & (step < self._until) & ~self.first.is_leaf
-        return np.flatnonzero(cut)
+        return _dp.cuts_at(self.first.left, self.when, self._until, step)
 
 
 def weakest_link_steps(tree: PathTree, risk: Floats) -> tuple[NestedPath[PathTree], Floats]:

@@ -38,15 +38,11 @@ def losses_on(tree: Tree, rows: NodeSums, loss: Floats, other: Floats) -> tuple[
     ``other`` are losses of a row of each class at each node. A row of whole weight is so many rows;
     any other weight multiplies its loss.
     """
-
-    def moments(weights: Floats, squares: Floats) -> Floats:
-        spread = (squares * (loss - other) ** 2).sum(axis=1)
-        return np.array([(weights * loss).sum(axis=1), (squares * loss**2).sum(axis=1), spread]).T
-
-    of_nodes = moments(rows.weights, rows.squares)
+    of_nodes = _dp.moments_of_losses(rows.weights, rows.squares, loss, other)
     if all(column.kind == "real" for column in tree.columns):
         return of_nodes, np.zeros_like(of_nodes)
-    return of_nodes, moments(*(rows_at_rest(tree, table) for table in rows))
+    staying = (rows_at_rest(tree, table) for table in rows)
+    return of_nodes, _dp.moments_of_losses(*staying, loss, other)
 
 
 class PrunedSums:

@@ -8,6 +8,7 @@ COLUMN: np.dtype[np.void]
 def sizes_and_depths(
     left: NDArray[np.int32], right: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], int]: ...
+def standing_nodes(size: NDArray[np.int32], cuts: NDArray[np.intp]) -> NDArray[np.intp]: ...
 def collapsed(
     left: NDArray[np.int32],
     right: NDArray[np.int32],

@@ -97,6 +97,21 @@ def collapsed(
     return nodes_array, left_array, right_array
 
 
+def standing_nodes(const int32_t[::1] size, const Py_ssize_t[::1] cuts):
+    """Return for each node the one that stands for it if subtrees become leaves."""
+    cdef Py_ssize_t n = size.shape[0], node, below, i
+    standing_array = np.arange(n)
+    cdef Py_ssize_t[::1] standing = standing_array
+    for i in range(cuts.shape[0]):
+        node = cuts[i]
+        if not 0 <= node < n:
+            raise invalid("nodes", "standing_nodes", f"nodes from 0 to {n - 1}", node)
+        if standing[node] == node:
+            for below in range(node + 1, node + size[node]):
+                standing[below] = node
+    return standing_array
+
+
 cdef struct ColumnRecord:
     int32_t real
     int32_t nominal

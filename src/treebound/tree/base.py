@@ -17,7 +17,7 @@ from treebound._utils.versions import checked_state, state_with_version
 from treebound.data.columns import Column, landscape_of
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
-from treebound.tree import route
+from treebound.tree import _structure, route
 from treebound.tree._structure import collapsed, first_fault, sizes_and_depths
 
 if TYPE_CHECKING:
@@ -304,13 +304,7 @@ def nodes_left(tree: BaseTree, cuts: NDArray[np.intp]) -> NDArray[np.intp]:
 
 def standing_nodes(tree: BaseTree, cuts: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return for each node the one that stands for it if some nodes become leaves."""
-    inside = np.zeros(tree.n_nodes + 1, dtype=np.int64)
-    inside[cuts] += 1
-    np.subtract.at(inside, cuts + tree.size[cuts], 1)
-    is_cut, nodes = np.zeros(tree.n_nodes, dtype=bool), np.arange(tree.n_nodes)
-    is_cut[cuts] = True
-    last = np.maximum.accumulate(np.where(is_cut, nodes, 0))
-    return np.where(inside[:-1].cumsum() > 0, last, nodes)
+    return _structure.standing_nodes(tree.size, np.ascontiguousarray(cuts, dtype=np.intp))
 
 
 def topmost(tree: BaseTree, nodes: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.arrays import Floats
+from treebound._utils.arrays import Codes, Floats
 from treebound.data import Matrix, Sample
 from treebound.data.weights import WeightTotal
 from treebound.tree._structure import add_up
@@ -41,12 +41,11 @@ class NodeSums(NamedTuple):
     squares: Floats
 
     @classmethod
-    def of(cls, tree: Tree, sample: Sample) -> NodeSums:
-        """Of the rows of a sample."""
+    def of(cls, tree: Tree, sample: Sample, reached: Codes | None = None) -> NodeSums:
+        """Of the rows of a sample; ``reached`` are the nodes that they reach, if known."""
         totals = WeightTotals.of(sample.weight, sample.n_rows)
-        return cls.combined(
-            tree, class_sums(tree, sample.X, sample.y, sample.weight, totals), totals
-        )
+        reached = tree.apply(sample.X) if reached is None else reached
+        return cls.combined(tree, _sums_at(tree, reached, sample.y, sample.weight, totals), totals)
 
     @classmethod
     def combined(cls, tree: Tree, sums: Floats, totals: WeightTotals) -> NodeSums:
@@ -66,7 +65,18 @@ def class_sums(
     tree: Tree, X: Matrix, y: NDArray[np.integer], weight: Floats | None, totals: WeightTotals
 ) -> Floats:
     """Weights of some rows, as integers, by class at their node; their squares too if not whole."""
-    cells = tree.apply(X).astype(np.int64) * tree.n_classes + y
+    return _sums_at(tree, tree.apply(X), y, weight, totals)
+
+
+def _sums_at(
+    tree: Tree,
+    reached: Codes,
+    y: NDArray[np.integer],
+    weight: Floats | None,
+    totals: WeightTotals,
+) -> Floats:
+    """The same of rows that reach some nodes."""
+    cells = reached.astype(np.int64) * tree.n_classes + y
     tables = []
     for power, total in enumerate(totals[:1] if totals.weights.whole else totals, start=1):
         # sums of integers below 2^53 are exact in floats

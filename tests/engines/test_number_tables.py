@@ -134,8 +134,23 @@ def fitted(parameters, *args, **more):
 
 
 def in_memory(parameters, table):
-    columns = [name for name in table.columns if name not in ("y", "w")]
-    return fitted(parameters, table[columns], table["y"], table.get("w"))
+    columns = [name for name in table.columns if name not in ("y", "w", "g")]
+    return fitted(parameters, table[columns], table["y"], table.get("w"), table.get("g"))
+
+
+def names(table):
+    """The arguments of fit for a table that is not in memory."""
+    groups = {"groups": "g"} if "g" in table else {}
+    return "y", "w" if "w" in table else None, groups
+
+
+def with_groups(rng, table):
+    """Groups with names or numbers, whose rows share a column."""
+    groups = rng.integers(0, max(2, len(table) // int(rng.choice([1, 3, 10]))), len(table))
+    labels = rng.permutation(len(table))[groups]
+    kind = rng.integers(3)
+    names = [labels, labels + 0.5, np.array([f"g{k}" for k in labels], dtype=object)]
+    return table.assign(b=np.sin(groups), g=names[kind])
 
 
 def dataset(rng, table):
@@ -171,6 +186,27 @@ def test_streams_give_the_model_of_memory(part):
         source = dataset(rng, table)
         actual = fitted(parameters, source, "y", weight)
         assert_same_models(actual, expected, f"{part} {seed} {parameters}")
+
+
+@pytest.mark.parametrize("large", [True, False])
+def test_groups_of_streams_and_partitions_are_those_of_memory(large, monkeypatch, client):
+    if not large:
+        monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 10**7)
+    certified = 0
+    for seed in range(16):
+        rng = np.random.default_rng([13, seed, large])
+        table = with_groups(rng, random_table(rng))
+        kinds = [None, "held-out", "auto" if large else "folds"]
+        parameters = random_parameters(rng, table) | {"certificate": kinds[seed % 3]}
+        expected = in_memory(parameters, table)
+        y, w, groups = names(table)
+        source = (dataset if seed % 4 else partitions)(rng, table)
+        actual = fitted(parameters, source, y, w, **groups)
+        context = f"{seed} {parameters}"
+        assert_same_models(actual, expected, context, recorded=bool(seed % 4))
+        assert actual.provenance.groups == expected.provenance.groups, context
+        certified += actual.certificate is not None and actual.provenance.groups > 0
+    assert certified > 2
 
 
 def test_partitions_without_a_cluster_give_the_model_of_memory():

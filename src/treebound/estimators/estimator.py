@@ -110,9 +110,9 @@ class BoundTreeClassifier(
             categorical (a polars Enum) are the order of the classes for ``monotonic_cst``.
         sample_weight : array-like of shape (n_rows,), or str, optional
             The weight of every row, or the name of its column, as for ``y``.
-        groups : array-like of shape (n_rows,), optional
-            The group of every row, such as a patient with several rows. Folds and calibration
-            rows never split a group. Rows of a group are not independent, so there is a certificate
+        groups : array-like of shape (n_rows,), or str, optional
+            The group of every row, such as a patient with several rows, or the name of its column,
+            as for ``y``. Folds and calibration rows never split a group. Rows of a group are not independent, so there is a certificate
             only with ``certificate="held-out"`` or ``"folds"``: it counts one row of each group.
         columns : sequence of str, optional
             The columns to learn from, of a table that is read in batches; by default all others.
@@ -128,9 +128,8 @@ class BoundTreeClassifier(
         watch = Watch.of(verbose, callback, checkpoint)
         parameters = with_class_order(self, class_order(X, y))
         if is_stream(X) or in_database(X) or is_on_dask(X):
-            if groups is not None:
-                raise invalid("groups", "", "None for rows that are not in memory", type(groups))
-            return self._set_model(fit_elsewhere(parameters, X, y, sample_weight, columns, watch))
+            rows = X, y, sample_weight, columns
+            return self._set_model(fit_elsewhere(parameters, *rows, watch, groups))
         if columns is not None:
             hint = "choose them before: X[columns]."
             raise invalid("columns", "fit", "None for a table in memory", columns, hint)

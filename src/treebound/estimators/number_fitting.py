@@ -132,7 +132,7 @@ def _calibrated(
     check_calibration(kind, m, "rows" if rows.groups is None else "groups")
     draw = Draw.start(parameters.random_state)
     draw = replace(draw, key=draw.key_of(sample.summary))
-    large = is_large(rows.n_rows, rows.table.shape[1])
+    large = is_large(rows.n_rows, rows.table.shape[1]) and rows.groups is None
     selections: Sequence[Slice | Tenth]
     if kind == "folds":
         selections = draw.folds(m)

@@ -1,8 +1,9 @@
 """Fitting regression trees inside a database.
 
-A relation of few rows is fetched. Of a larger one, rows may be drawn by number: calibration rows to
-certify the tree, and validation rows to choose its size. These are fetched, or, if they are more
-than may be fetched, only their numbers and nodes.
+A relation of at most 10^7 values is fetched, as its rows are needed again for the folds, unless the
+user limits the rows that are fetched. Of one that stays, rows may be drawn by number: calibration
+rows to certify the tree, and validation rows to choose its size. These are fetched, or, if they are
+more than may be fetched, only their numbers and nodes.
 """
 
 from __future__ import annotations
@@ -43,15 +44,21 @@ _LIMITS = Limits(max_live=inf, max_values=1 << 20)
 
 
 def fit_number_relation(
-    parameters: RegressionParameters, X: Any, y: Any, sample_weight: Any, columns: Any
+    parameters: RegressionParameters,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    columns: Any = None,
+    groups: Any = None,
 ) -> RegressionModel:
-    """Fit inside a database; y and sample_weight name columns."""
+    """Fit inside a database; y, sample_weight and groups name columns."""
     from treebound.engines.sql import Relation, RelationRows, SqlEngine
 
     pruner, _ = checked_parameters(parameters)
     relation = Relation.of(X)
-    with RelationRows(relation, y, sample_weight, columns, numeric=True) as rows:
-        if rows.n_rows <= relation.max_fetched_rows:
+    named = y, sample_weight, columns
+    with RelationRows(relation, *named, groups=groups, numeric=True) as rows:
+        if relation.is_fetched(rows.n_rows, len(rows.names), again=True):
             model = fit_numbers(parameters, *rows.fetched())
             return replace(model, reading=replace(model.reading, target=y))
         kind = certificate_kind(parameters, rows.n_rows)

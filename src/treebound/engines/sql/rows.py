@@ -20,6 +20,7 @@ from treebound._utils.validation import Setting, WordedError
 from treebound.data.draws import Draw, Slice, derived
 from treebound.data.encoding import chosen_columns, read_matrix
 from treebound.data.frames import read_table
+from treebound.data.groups import column_labels
 from treebound.data.learned import LearnedSchema
 from treebound.data.number_sample import NumberSample, WeightedNumbers
 from treebound.data.numeric_target import NumberFacts
@@ -61,7 +62,7 @@ class RelationNumbers(WeightedNumbers):
 
     y: NDArray[np.float64]
     weight: NDArray[np.float64] | None
-    groups: None
+    groups: NDArray[np.int64] | None
     nodes: Callable[[RegressionTree], NDArray[np.int32]]
 
     def nodes_of(self, tree: RegressionTree) -> NDArray[np.int32]:
@@ -119,13 +120,15 @@ class RelationRows:
         weight: Any = None,
         columns: Any = None,
         *,
+        groups: Any = None,
         numeric: bool = False,
     ) -> None:
         self._numeric = numeric  # whether the target is of numbers
-        self.types = relation.types("fit", y=target, sample_weight=weight, id=relation.id)
-        self.target, self.weight, self.id = target, weight, relation.id
+        named = {"y": target, "sample_weight": weight, "id": relation.id, "groups": groups}
+        self.types = relation.types("fit", **named)
+        self.target, self.weight, self.id, self._groups = target, weight, relation.id, groups
         self.names = columns_to_learn(
-            self.types.names(), "the relation", columns, target, weight, relation.id
+            self.types.names(), "the relation", columns, target, weight, relation.id, groups
         )
         self._store = store_of(relation.frame)
         self._frame = relation.frame
@@ -243,13 +246,17 @@ class RelationRows:
         """Return True if calibration and validation rows can be marked, in a temporary table."""
         return self._store.keeps
 
-    def fetched(self) -> tuple[Any, Any, Any]:
-        """Columns, labels and weights of all rows, in memory; in the order of the key."""
+    def fetched(self) -> tuple[Any, Any, Any, Any]:
+        """Columns, labels, weights and groups of all rows, in memory; in the order of the key."""
         frame = self._frame if self.id is None else self._frame.sort(self.id)
         table = fetch_table(frame, self.types)
         weight = None if self.weight is None else table.column(self.weight).cast("float64")
         labels = table.column(self.target)
-        return table.select(self.names), labels, None if weight is None else weight.to_numpy()
+        weights = None if weight is None else weight.to_numpy()
+        groups = None
+        if self._groups is not None:
+            groups = column_labels(table.column(self._groups), None, self._groups)
+        return table.select(self.names), labels, weights, groups
 
     # -- rows that are drawn ---------------------------------------------------------------------
 

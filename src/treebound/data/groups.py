@@ -61,9 +61,14 @@ def column_labels(column: Any, weight: Any, name: str) -> NDArray[Any]:
         missing, labels = int(series.is_null().sum()), series.to_numpy()
     if labels.dtype.kind == "f":
         missing = int(np.isnan(labels).sum())
+    refuse_missing_groups(name, missing)
+    return labels if weight is None else labels[np.asarray(weight) > 0]
+
+
+def refuse_missing_groups(name: str, missing: int) -> None:
+    """Raise a ValueError if some rows have no group."""
     if missing:
         raise ValueError(
             f"The column {name!r} of groups has {missing:,} rows without a value. Hint: give each "
             "row a group."
         )
-    return labels if weight is None else labels[np.asarray(weight) > 0]

@@ -271,8 +271,10 @@ def _fit_relation(
         validates = isinstance(pruner, BoundPruner) and pruner.validates(rows.n_rows)
         validates = validates and sample_weight is None  # validation rows are counted
         draw = Draw.start(parameters.random_state)
-        if held_out or validates:
-            draw = rows.select(draw, column_parameters(parameters), held_out, validates)
+        if held_out:
+            draw = rows.draw_calibration(draw, column_parameters(parameters))
+        if validates:
+            draw = rows.draw_validation(draw, column_parameters(parameters))
         coded = rows.code(**column_parameters(parameters))
         warn_of_identifiers(coded.schema.identifiers, coded.schema.n_rows, stacklevel=5)
         # cells are divided when they matter, so finer ones for all rows are of no use; a query

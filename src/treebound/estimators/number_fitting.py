@@ -206,6 +206,21 @@ def with_calibration(
     )
 
 
+def with_calibration_rows(
+    parameters: RegressionParameters,
+    model: RegressionModel,
+    draw: Draw,
+    rows: WeightedNumbers,
+) -> RegressionModel:
+    """Return the model with calibration rows that may be elsewhere, one row of each group."""
+    y, nodes, grouped = rows.y, rows.nodes_of(model.grown), rows.groups is not None
+    if rows.groups is not None:
+        assert draw.calibration is not None
+        chosen = one_of_each(rows.groups, draw.calibration.key)
+        y, nodes = y[chosen], nodes[chosen]
+    return with_calibration(parameters, model, draw, y, nodes, grouped=grouped)
+
+
 def _warn(
     rows: Sample, sample: NumberSample, hashes: NDArray[np.uint64], *, stacklevel: int
 ) -> None:

@@ -18,7 +18,7 @@ from treebound._utils.choices import Unknown
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import invalid
 from treebound.data.columns import Column
-from treebound.data.draws import Draw, RowsOfGroups, Slice, Tenth, one_of_each
+from treebound.data.draws import Draw, RowsOfGroups, Slice, Tenth
 from treebound.data.findings import warn_of_identifiers
 from treebound.data.learned import LearnedSchema
 from treebound.data.number_findings import warn_of_constant
@@ -33,7 +33,7 @@ from treebound.estimators.number_fitting import (
     fit_numbers,
     fit_training_rows,
     takes_validation_rows,
-    with_calibration,
+    with_calibration_rows,
 )
 from treebound.estimators.parted_table import (
     PartedTable,
@@ -78,9 +78,7 @@ def fit_numbers_elsewhere(
             return _fit_parts(parameters, on_dask)
     batches = open_stream(X)
     assert batches is not None
-    table = RecordedStream(
-        batches, y, sample_weight, columns, watch, groups=groups, numeric=True
-    )
+    table = RecordedStream(batches, y, sample_weight, columns, watch, groups=groups, numeric=True)
     model = _fit_parts(parameters, table)
     provenance = model.provenance
     if provenance.row_record is not None:  # of a small table, read into memory
@@ -127,7 +125,7 @@ def _fit_parts(parameters: RegressionParameters, table: PartedTable) -> Regressi
         summary = table.summary(schema, calibration)
         draw, validation = draw_validation(parameters, start, summary)
         validation = _rows_of(validation, others)
-        columns = _with_missing(columns, summary)
+        columns = with_missing(columns, summary)
     unknown: Unknown = parameters.handle_unknown
     unknown = "other" if unknown == "error" else unknown
     clip = None
@@ -146,13 +144,9 @@ def _fit_parts(parameters: RegressionParameters, table: PartedTable) -> Regressi
     model = _fit_engine(parameters, engine, columns, schema, draw, clip, in_groups)
     if calibration is not None:
         rows = engine.drawn_numbers("calibration")
-        y, nodes = rows.y, rows.nodes_of(model.grown)
         if groups is not None:
-            chosen = one_of_each(groups[calibration.mask(len(groups))], calibration.key)
-            y, nodes = y[chosen], nodes[chosen]
-        model = with_calibration(
-            parameters, model, calibrated, y, nodes, grouped=groups is not None
-        )
+            rows = rows.with_groups(groups[calibration.mask(len(groups))])
+        model = with_calibration_rows(parameters, model, calibrated, rows)
     model = replace(model, provenance=replace(model.provenance, groups=n_groups))
     reading = replace(model.reading, target=table.target, named=schema.names is not None)
     return replace(model, reading=reading)
@@ -188,7 +182,7 @@ def _check_range(parameters: RegressionParameters, schema: LearnedSchema) -> Non
         check_in_range(np.array([values.low, values.high]), parameters.y_range)
 
 
-def _with_missing(columns: tuple[Column, ...], summary: TableSummary) -> tuple[Column, ...]:
+def with_missing(columns: tuple[Column, ...], summary: TableSummary) -> tuple[Column, ...]:
     """Return the columns; those that are missing in training or validation rows state it."""
     return tuple(
         column.with_missing(column.missing or values.missing > 0)

@@ -134,8 +134,23 @@ def fitted(parameters, *args, **more):
 
 
 def in_memory(parameters, table):
-    columns = [name for name in table.columns if name not in ("y", "w")]
-    return fitted(parameters, table[columns], table["y"], table.get("w"))
+    columns = [name for name in table.columns if name not in ("y", "w", "g")]
+    return fitted(parameters, table[columns], table["y"], table.get("w"), table.get("g"))
+
+
+def names(table):
+    """The arguments of fit for a table that is not in memory."""
+    groups = {"groups": "g"} if "g" in table else {}
+    return "y", "w" if "w" in table else None, groups
+
+
+def with_groups(rng, table):
+    """Groups with names or numbers, whose rows share a column."""
+    groups = rng.integers(0, max(2, len(table) // int(rng.choice([1, 3, 10]))), len(table))
+    labels = rng.permutation(len(table))[groups]
+    kind = rng.integers(3)
+    names = [labels, labels + 0.5, np.array([f"g{k}" for k in labels], dtype=object)]
+    return table.assign(b=np.sin(groups), g=names[kind])
 
 
 def dataset(rng, table):
@@ -171,6 +186,27 @@ def test_streams_give_the_model_of_memory(part):
         source = dataset(rng, table)
         actual = fitted(parameters, source, "y", weight)
         assert_same_models(actual, expected, f"{part} {seed} {parameters}")
+
+
+@pytest.mark.parametrize("large", [True, False])
+def test_groups_of_streams_and_partitions_are_those_of_memory(large, monkeypatch, client):
+    if not large:
+        monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 10**7)
+    certified = 0
+    for seed in range(16):
+        rng = np.random.default_rng([13, seed, large])
+        table = with_groups(rng, random_table(rng))
+        kinds = [None, "held-out", "auto" if large else "folds"]
+        parameters = random_parameters(rng, table) | {"certificate": kinds[seed % 3]}
+        expected = in_memory(parameters, table)
+        y, w, groups = names(table)
+        source = (dataset if seed % 4 else partitions)(rng, table)
+        actual = fitted(parameters, source, y, w, **groups)
+        context = f"{seed} {parameters}"
+        assert_same_models(actual, expected, context, recorded=bool(seed % 4))
+        assert actual.provenance.groups == expected.provenance.groups, context
+        certified += actual.certificate is not None and actual.provenance.groups > 0
+    assert certified > 2
 
 
 def test_partitions_without_a_cluster_give_the_model_of_memory():
@@ -233,12 +269,12 @@ def test_what_is_not_offered_for_large_tables_is_named(client):
 # -- in a database ---------------------------------------------------------------------------------
 
 
-def relation(rng, table, max_fetched_rows=None):
+def relation(rng, table, max_fetched_rows="random"):
     """The rows in any order."""
     rows = table.assign(id=np.arange(len(table))).iloc[rng.permutation(len(table))]
     connection = duckdb.connect(config={"threads": 1})
     connection.register("rows", rows)
-    most = int(rng.choice([0, 5, 50])) if max_fetched_rows is None else max_fetched_rows
+    most = int(rng.choice([0, 5, 50])) if max_fetched_rows == "random" else max_fetched_rows
     return Relation(connection.sql("SELECT * FROM rows"), id="id", max_fetched_rows=most)
 
 
@@ -299,7 +335,32 @@ def drawn_in_memory(parameters, table, draw):
     return with_calibration(estimator, model, draw, rows.y.to_numpy(), nodes)
 
 
-def test_drawn_rows_of_a_database_choose_the_size_and_certify_as_in_memory():
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_large_relation_draws_the_rows_of_memory(grouped, monkeypatch):
+    monkeypatch.setattr("treebound.engines.sql.relation.MAX_FETCHED_ROWS", 20)
+    drawn = 0
+    for seed in range(8):
+        rng = np.random.default_rng([14, seed])
+        table = random_table(rng, int(rng.integers(200, 400)))
+        if grouped:
+            table = with_groups(rng, table)
+        certificate = ["held-out", None][seed % 2]
+        parameters = random_parameters(rng, table) | {"certificate": certificate}
+        if seed // 2 % 2:
+            parameters["clip"] = (0.02, 0.93)
+        expected = in_memory(parameters, table)
+        y, w, groups = names(table)
+        most = [None, 0, 7][seed % 3]
+        actual = fitted(parameters, relation(rng, table, most), y, w, **groups)
+        context = f"{seed} {most} {parameters}"
+        assert_same_models(actual, expected, context, recorded=False)
+        assert actual.provenance.groups == expected.provenance.groups
+        drawn += expected.provenance.draw.validation is not None
+    assert drawn > 2
+
+
+def test_drawn_rows_of_a_small_relation_choose_the_size_and_certify_as_in_memory(monkeypatch):
+    monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 10**7)
     validated = 0
     for seed in range(6):
         rng = np.random.default_rng([10, seed])
@@ -411,6 +472,36 @@ def test_a_database_that_nothing_is_written_to_draws_no_rows(monkeypatch):
 
 
 # -- all of them -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_the_default_fit_is_the_same_everywhere(large, client, monkeypatch):
+    monkeypatch.setattr("treebound.growing.engine.Engine.gather_rows", 20)
+    monkeypatch.setattr("treebound.engines.sql.relation.MAX_FETCHED_ROWS", 20)
+    monkeypatch.setattr("treebound.model.regression_parameters.AUTO_ROWS", 100)
+    if not large:
+        monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 10**7)
+    estimated = certified = 0
+    for seed in range(6):
+        rng = np.random.default_rng([15, seed])
+        table = random_table(rng)
+        if seed % 2:
+            table = with_groups(rng, table)
+        y, w, groups = names(table)
+        expected = in_memory({}, table)
+        sources = {
+            "stream": dataset(rng, table),
+            "Dask": partitions(rng, table),
+            "DuckDB": relation(rng, table, None),
+        }
+        for name, source in sources.items():
+            model = fitted({}, source, y, w, **groups)
+            assert_same_models(model, expected, f"{name} {seed}", recorded=False)
+            assert model.provenance.groups == expected.provenance.groups
+        estimated += expected.estimate is not None
+        certified += expected.certificate is not None
+    assert estimated > 2
+    assert certified > 2
 
 
 def assert_same_everywhere(seed):

@@ -99,6 +99,23 @@ class Tenth:
 
 
 @dataclass(frozen=True)
+class RowsOfGroups(Tenth):
+    """The rows of selected groups, by the numbers of the rows."""
+
+    bits: NDArray[np.uint8]  # a bit for each row
+
+    @classmethod
+    def of(cls, selection: Slice | Tenth, groups: Ints) -> RowsOfGroups:
+        """The rows of the selected groups; ``groups`` has that of each row."""
+        inside = selection.mask(int(groups.max(initial=-1)) + 1)[groups]
+        return cls(selection.key, np.packbits(inside, bitorder="little"))
+
+    def has(self, numbers: Ints) -> Mask:
+        bits = self.bits[numbers >> 3] >> (numbers & 7)
+        return np.asarray(bits & 1 != 0)
+
+
+@dataclass(frozen=True)
 class Stratified:
     """A share of the rows of each class, by the values of the rows."""
 
@@ -165,11 +182,11 @@ class Draw:
         return self.key
 
     def tenth(self) -> Tenth:
-        """Calibration rows of a table that may come in parts."""
+        """Calibration rows of a large table, which may come in parts."""
         return Tenth(self._key)
 
     def calibration_rows(self, m: int) -> Slice:
-        """Calibration rows: a tenth of m rows, but at least 150 and at most 30 %."""
+        """Calibration rows: a tenth of m rows or groups, but at least 150 and at most 30 %."""
         return Slice(self._key, 0, round(min(0.3 * m, max(150.0, 0.1 * m))))
 
     def folds(self, m: int) -> list[Slice]:

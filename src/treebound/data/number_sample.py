@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,12 @@ class WeightedNumbers(WeightedTargets, ABC):
     def square_weights(self) -> Floats:
         """The weight of each row in sums of squares: whole weights stand for repeated rows."""
         return self.weights if is_whole(self.weight) else self.weights**2
+
+    def with_groups(self, groups: NDArray[np.int64] | None) -> Self:
+        """Return the rows with the group of each."""
+        rows: Any = self
+        grouped: Self = replace(rows, groups=groups)
+        return grouped
 
     @abstractmethod
     def nodes_of(self, tree: Any) -> NDArray[np.int32]:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.choices import Unknown
-from treebound._utils.validation import InWords, invalid
 from treebound.data.columns import Column
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import Table, read_table
+from treebound.data.groups import group_codes, group_labels
 from treebound.data.learned import LearnedSchema, PartFacts, merge_facts
 from treebound.data.matrix import Matrix
 from treebound.data.raw import spread
@@ -304,8 +304,11 @@ class LabelledRows(NamedTuple):
         classes, codes = learn_classes(y)
         same_length(table.shape[0], len(codes))
         weight = row_weights(sample_weight, len(codes), part=part)
-        rows = cls(table, classes, codes, weight, group_codes(groups, len(codes)))
-        return rows if weight is None or weight.all() else rows.part(weight > 0)
+        rows, labels = cls(table, classes, codes, weight), group_labels(groups, len(codes))
+        if weight is not None and not weight.all():
+            labels = None if labels is None else labels[weight > 0]
+            rows = rows.part(weight > 0)
+        return rows if labels is None else rows._replace(groups=group_codes([labels]))
 
     @property
     def n_rows(self) -> int:
@@ -402,21 +405,6 @@ class LabelledRows(NamedTuple):
             weight = scaled_weights(np.ones(len(codes)) if weight is None else weight, schema.scale)
             weight = None if bool((weight == 1.0).all()) else weight
         return Sample(matrix, codes, weight, schema.classes, schema.factors, self.groups)
-
-
-def group_codes(groups: Any, rows: int) -> NDArray[np.int64] | None:
-    """The group of each row as a number; None if every row is a group of its own."""
-    if groups is None:
-        return None
-    labels = np.asarray(groups)
-    if labels.ndim != 1 or len(labels) != rows:
-        must = f"an array of one group for each of the {rows:,} rows"
-        raise invalid("groups", "", must, InWords(f"shape {labels.shape}"))
-    try:
-        codes = np.unique(labels, return_inverse=True)[1]
-    except TypeError:  # labels of several types
-        codes = np.unique(labels.astype(str), return_inverse=True)[1]
-    return codes.astype(np.int64) if codes.max(initial=-1) + 1 < rows else None
 
 
 def same_length(rows: int, labels: int) -> None:

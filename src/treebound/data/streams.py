@@ -13,9 +13,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from numpy.typing import NDArray
+
+from treebound._utils.arrays import Ints
 from treebound._utils.validation import error_context
 from treebound.data.draws import Tenth
 from treebound.data.frames import Table, read_columns
+from treebound.data.groups import column_labels, group_codes
 from treebound.data.learned import (
     LearnedSchema,
     PartFacts,
@@ -27,7 +31,7 @@ from treebound.data.learned import (
 )
 from treebound.data.number_sample import AnySample
 from treebound.data.parts import START, BaseReader, PartRows, PartStart, learn_part
-from treebound.data.raw import columns_to_learn
+from treebound.data.raw import check_names, columns_to_learn
 from treebound.data.summaries import TableSummary, merged
 from treebound.data.targets import is_number_label, refuse_quantity
 
@@ -157,6 +161,7 @@ class TableStream:
         batches: Batches,
         target: Any,
         weight: Any = None,
+        groups: Any = None,
         *,
         columns: Sequence[str] | None = None,
         report: Callable[[str, int], None] | None = None,
@@ -164,15 +169,27 @@ class TableStream:
     ) -> None:
         self._batches, self._numeric = batches, numeric  # whether the target is of numbers
         self._report = report or (lambda *_: None)  # with what is done, and the rows so far
-        self.target, self.weight = target, weight
+        self.target, self.weight, self._groups = target, weight, groups
         whose = "a table that is streamed"
-        self.columns = columns_to_learn(batches.names, whose, columns, target, weight)
+        check_names("fit", batches.names, whose, groups=groups)
+        self.columns = columns_to_learn(batches.names, whose, columns, target, weight, groups)
 
     def learn(
         self, *, class_weight: Any = None, calibration: Tenth | None = None, **kinds: Any
     ) -> LearnedSchema:
         """Columns and classes, without calibration rows; ``kinds`` as in :meth:`Sample.learn`."""
         return until_settled(lambda: self._learn(kinds, class_weight, calibration))
+
+    def groups(self) -> Ints | None:
+        """The group of each row of a weight above zero; None if rows are independent."""
+        return None if self._groups is None else group_codes(self._labels_of_groups())
+
+    def _labels_of_groups(self) -> Iterator[NDArray[Any]]:
+        wanted = [self._groups, *([self.weight] if self.weight else [])]
+        for number, frame in self._numbered("reading groups", wanted):
+            with error_context(f"Batch {number} of the table"):
+                _, column, weights = self._batches.split(frame, [], self._groups, self.weight)
+                yield column_labels(column, weights, self._groups)
 
     def summary(self, schema: LearnedSchema, calibration: Tenth | None = None) -> TableSummary:
         """The summary of the rows that were learned from; columns left unread are read for it."""

@@ -110,10 +110,12 @@ class BoundTreeClassifier(
             categorical (a polars Enum) are the order of the classes for ``monotonic_cst``.
         sample_weight : array-like of shape (n_rows,), or str, optional
             The weight of every row, or the name of its column, as for ``y``.
-        groups : array-like of shape (n_rows,), optional
-            The group of every row, such as a patient with several rows. Folds and calibration
-            rows never split a group. Rows of a group are not independent, so there is a certificate
-            only with ``certificate="held-out"`` or ``"folds"``: it counts one row of each group.
+        groups : array-like of shape (n_rows,), or str, optional
+            The group of every row, such as a patient with several rows, or the name of its column,
+            as for ``y``. Folds and calibration rows never split a group. Rows of a group are not
+            independent, so there is a certificate only with ``certificate="held-out"`` or
+            ``"folds"``: it counts one row of each group. Rows that are not in memory have groups in
+            a table of at most 10^7 values.
         columns : sequence of str, optional
             The columns to learn from, of a table that is read in batches; by default all others.
         verbose : int
@@ -128,9 +130,8 @@ class BoundTreeClassifier(
         watch = Watch.of(verbose, callback, checkpoint)
         parameters = with_class_order(self, class_order(X, y))
         if is_stream(X) or in_database(X) or is_on_dask(X):
-            if groups is not None:
-                raise invalid("groups", "", "None for rows that are not in memory", type(groups))
-            return self._set_model(fit_elsewhere(parameters, X, y, sample_weight, columns, watch))
+            given = X, y, sample_weight, columns
+            return self._set_model(fit_elsewhere(parameters, *given, watch, groups))
         if columns is not None:
             hint = "choose them before: X[columns]."
             raise invalid("columns", "fit", "None for a table in memory", columns, hint)

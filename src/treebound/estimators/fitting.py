@@ -137,7 +137,7 @@ def _fit_calibrated(
     if in_folds:
         selections = draw.folds(m)
     else:  # large tables by the rule of those that are not in memory
-        large = is_large(rows.n_rows, rows.table.shape[1])
+        large = is_large(rows.n_rows, rows.table.shape[1]) and rows.groups is None
         selections = [draw.tenth() if large else draw.calibration_rows(m)]
     folds = [np.flatnonzero(selection.mask(m)) for selection in selections]
     turns = iter(range(1, len(folds) + 1))

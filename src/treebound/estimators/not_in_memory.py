@@ -8,9 +8,10 @@ from functools import partial
 from math import inf
 from typing import Any
 
+from treebound._utils.arrays import Ints
 from treebound._utils.choices import CertificateKind
 from treebound._utils.jobs import effective_jobs
-from treebound._utils.validation import invalid
+from treebound._utils.validation import InWords, invalid
 from treebound.certificate.held_out import HeldOut
 from treebound.certificate.row_record import RowRecord
 from treebound.data.draws import Draw
@@ -30,7 +31,11 @@ from treebound.estimators.fitting import (
     fit_table,
     pruned,
 )
-from treebound.estimators.parted_table import PartedTable, RecordedStream
+from treebound.estimators.parted_table import (
+    PartedTable,
+    RecordedStream,
+    check_number_of_groups,
+)
 from treebound.estimators.progress import UNWATCHED, Watch
 from treebound.growing import Limits, grow_on_engine, make_bins
 from treebound.growing._layout import FINE_BINS
@@ -66,24 +71,25 @@ def fit_elsewhere(
     sample_weight: Any = None,
     columns: Any = None,
     watch: Watch = UNWATCHED,
+    groups: Any = None,
 ) -> Model:
     """Fit on a table that is read in batches, or inside its database or cluster.
 
-    y and sample_weight name columns; on Dask, they may be collections.
+    y, sample_weight and groups name columns; on Dask, they may be collections.
     """
     check_watch(parameters, watch)
     if in_database(X):
-        return _fit_relation(parameters, X, y, sample_weight, columns, watch)
+        return _fit_relation(parameters, X, y, sample_weight, columns, watch, groups)
     checked_parameters(parameters)
     check_checkpoint(watch.checkpoint)
     if is_on_dask(X):
         from treebound.engines.dask.table import DaskTable
 
-        with DaskTable(X, y, sample_weight, columns) as on_dask:
+        with DaskTable(X, y, sample_weight, columns, groups=groups) as on_dask:
             return _fit_parts(parameters, on_dask, watch)
     batches = open_stream(X)
     assert batches is not None
-    table = RecordedStream(batches, y, sample_weight, columns, watch)
+    table = RecordedStream(batches, y, sample_weight, columns, watch, groups=groups)
     model = _fit_parts(parameters, table, watch)
     # rows are noted as they are coded; those of a small table in memory, by its sample
     provenance = model.provenance
@@ -129,10 +135,12 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
     schema.check_classes()
     size = schema.n_rows, len(schema.columns)
     kind = certificate_kind(parameters, schema.n_rows)
-    rows_again = not is_large(*size) and kind != "training"
-    if rows_again or _looks_again(pruner, *size):
-        return _fit_joined(parameters, schema, table, watch)
     large = f"the table has more than {MAX_VALUES:,} values"
+    groups = table.groups()
+    if groups is not None:
+        _refuse_groups(is_large(*size), large)
+    if groups is not None or _needs_rows_again(parameters, *size):
+        return _fit_joined(parameters, schema, table, watch, groups)
     _refuse_what_needs_a_table(kind, large)
     _refuse_what_needs_rows(pruner)
     warn_of_identifiers(schema.identifiers, schema.n_rows, stacklevel=5)
@@ -163,26 +171,45 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
     return replace(model, evidence=replace(model.evidence, calibration=counts))
 
 
-def _looks_again(pruner: Pruner | None, rows: int, columns: int) -> bool:
-    """Return True if pruning needs the rows again and they are few enough to read into memory."""
+def _needs_rows_again(parameters: FitParameters, rows: int, columns: int) -> bool:
+    """Return True if rows are needed again and they are few enough to read into memory."""
+    pruner, _ = checked_parameters(parameters)
+    large = is_large(rows, columns)
+    if not large and certificate_kind(parameters, rows) != "training":
+        return True
     if _needs_rows(pruner):
-        return not is_large(rows, columns)
+        return not large
     if not isinstance(pruner, BoundPruner):
         return False
     return pruner.selects_weight and not pruner.takes_validation_rows(rows, columns)
 
 
+def _refuse_groups(refused: bool, why: str) -> None:
+    """Raise a ValueError for groups of rows that are not read into memory."""
+    if refused:
+        must = f"None for rows that are not read into memory: {why}"
+        hint = "BoundTreeRegressor takes groups there."
+        raise invalid("groups", "fit", must, InWords("groups"), hint)
+
+
 def _fit_joined(
-    parameters: FitParameters, schema: LearnedSchema, table: PartedTable, watch: Watch
+    parameters: FitParameters,
+    schema: LearnedSchema,
+    table: PartedTable,
+    watch: Watch,
+    groups: Ints | None = None,
 ) -> Model:
     """Fit on rows in parts that are read into memory."""
+    check_number_of_groups(groups, schema.n_rows)
     calibrated = certificate_kind(parameters, schema.n_rows) in ("held-out", "folds")
+    calibrated = calibrated or groups is not None
     plain = replace(schema, scale=None, factors=None) if calibrated else schema  # weights as given
     sample = join_parts(list(table.rows(PartReader(plain.with_identifiers())))).training
     named = schema.names is not None
     if calibrated:  # columns are learned again, without some rows
         labels, weight = sample.classes[sample.y], sample.weight
-        model = fit_table(parameters, as_table(sample, schema), labels, weight, watch=watch)
+        columns = as_table(sample, schema)
+        model = fit_table(parameters, columns, labels, weight, groups, watch=watch)
     else:
         record = RowRecord.of(sample, named)
         warn_of_findings(sample, record.sketches["training"], stacklevel=6)
@@ -202,19 +229,28 @@ def _rows_to_gather(parameters: FitParameters, n_rows: int) -> int:
 
 
 def _fit_relation(
-    parameters: FitParameters, X: Any, y: Any, sample_weight: Any, columns: Any, watch: Watch
+    parameters: FitParameters,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    columns: Any,
+    watch: Watch,
+    groups: Any,
 ) -> Model:
     """Fit inside a database.
 
-    A relation of few rows is fetched. Of a larger one, rows may be drawn by number: calibration
-    rows to certify the tree, and validation rows to choose the weight of the pruner.
+    A relation of few rows is fetched, and one of at most 10^7 values if its rows are needed again.
+    Of one that stays, rows may be drawn by number: calibration rows to certify the tree, and
+    validation rows to choose the weight of the pruner.
     """
     from treebound.engines.sql import Relation, RelationRows, SqlEngine
 
     pruner, options = checked_parameters(parameters)
     relation = X if isinstance(X, Relation) else Relation(X)
-    with RelationRows(relation, y, sample_weight, columns) as rows:
-        if rows.n_rows <= relation.max_fetched_rows:
+    with RelationRows(relation, y, sample_weight, columns, groups=groups) as rows:
+        size = rows.n_rows, len(rows.names)
+        again = groups is not None or _needs_rows_again(parameters, *size)
+        if relation.is_fetched(*size, again=again):
             model = fit_table(parameters, *rows.fetched(), watch=watch)
             return replace(model, reading=replace(model.reading, target=y))
         _refuse_what_needs_rows(pruner)
@@ -222,6 +258,7 @@ def _fit_relation(
             f"the {rows.n_rows:,} rows stay in the database, as they are more than the "
             f"{relation.max_fetched_rows:,} of Relation's 'max_fetched_rows'"
         )
+        _refuse_groups(groups is not None, stay)
         kind = certificate_kind(parameters, rows.n_rows)
         _refuse_what_needs_a_table(kind, stay)
         if kind == "held-out" and parameters.certificate == "auto" and not rows.can_draw:
@@ -234,8 +271,10 @@ def _fit_relation(
         validates = isinstance(pruner, BoundPruner) and pruner.validates(rows.n_rows)
         validates = validates and sample_weight is None  # validation rows are counted
         draw = Draw.start(parameters.random_state)
-        if held_out or validates:
-            draw = rows.select(draw, column_parameters(parameters), held_out, validates)
+        if held_out:
+            draw = rows.draw_calibration(draw, column_parameters(parameters))
+        if validates:
+            draw = rows.draw_validation(draw, column_parameters(parameters))
         coded = rows.code(**column_parameters(parameters))
         warn_of_identifiers(coded.schema.identifiers, coded.schema.n_rows, stacklevel=5)
         # cells are divided when they matter, so finer ones for all rows are of no use; a query

@@ -132,7 +132,7 @@ def _calibrated(
     check_calibration(kind, m, "rows" if rows.groups is None else "groups")
     draw = Draw.start(parameters.random_state)
     draw = replace(draw, key=draw.key_of(sample.summary))
-    large = is_large(rows.n_rows, rows.table.shape[1])
+    large = is_large(rows.n_rows, rows.table.shape[1]) and rows.groups is None
     selections: Sequence[Slice | Tenth]
     if kind == "folds":
         selections = draw.folds(m)
@@ -204,6 +204,21 @@ def with_calibration(
         evidence=replace(model.evidence, calibration=calibration),
         provenance=replace(model.provenance, draw=drawn),
     )
+
+
+def with_calibration_rows(
+    parameters: RegressionParameters,
+    model: RegressionModel,
+    draw: Draw,
+    rows: WeightedNumbers,
+) -> RegressionModel:
+    """Return the model with calibration rows that may be elsewhere, one row of each group."""
+    y, nodes, grouped = rows.y, rows.nodes_of(model.grown), rows.groups is not None
+    if rows.groups is not None:
+        assert draw.calibration is not None
+        chosen = one_of_each(rows.groups, draw.calibration.key)
+        y, nodes = y[chosen], nodes[chosen]
+    return with_calibration(parameters, model, draw, y, nodes, grouped=grouped)
 
 
 def _warn(

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from treebound._utils.arrays import Ints
 from treebound._utils.choices import Unknown
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import invalid
 from treebound.data.columns import Column
-from treebound.data.draws import Draw
+from treebound.data.draws import Draw, RowsOfGroups, Slice, Tenth
 from treebound.data.findings import warn_of_identifiers
 from treebound.data.learned import LearnedSchema
 from treebound.data.number_findings import warn_of_constant
@@ -27,13 +28,18 @@ from treebound.data.parts import NumberReader, as_table, join_parts
 from treebound.data.streams import is_on_dask, open_stream
 from treebound.data.summaries import TableSummary
 from treebound.estimators.number_fitting import (
+    check_calibration,
     draw_validation,
     fit_numbers,
     fit_training_rows,
     takes_validation_rows,
-    with_calibration,
+    with_calibration_rows,
 )
-from treebound.estimators.parted_table import PartedTable, RecordedStream
+from treebound.estimators.parted_table import (
+    PartedTable,
+    RecordedStream,
+    check_number_of_groups,
+)
 from treebound.estimators.progress import UNWATCHED, Watch
 from treebound.growing import GrowOptions, grow_numbers_on_engine, make_bins
 from treebound.growing._bins import Bins
@@ -57,21 +63,22 @@ def fit_numbers_elsewhere(
     y: Any,
     sample_weight: Any = None,
     columns: Any = None,
+    groups: Any = None,
     watch: Watch = UNWATCHED,
 ) -> RegressionModel:
     """Fit on a table that is read in batches, or on its cluster.
 
-    y and sample_weight name columns; on Dask, they may be collections.
+    y, sample_weight and groups name columns; on Dask, they may be collections.
     """
     checked_parameters(parameters)
     if is_on_dask(X):
         from treebound.engines.dask.table import DaskTable
 
-        with DaskTable(X, y, sample_weight, columns, numeric=True) as on_dask:
+        with DaskTable(X, y, sample_weight, columns, groups=groups, numeric=True) as on_dask:
             return _fit_parts(parameters, on_dask)
     batches = open_stream(X)
     assert batches is not None
-    table = RecordedStream(batches, y, sample_weight, columns, watch, numeric=True)
+    table = RecordedStream(batches, y, sample_weight, columns, watch, groups=groups, numeric=True)
     model = _fit_parts(parameters, table)
     provenance = model.provenance
     if provenance.row_record is not None:  # of a small table, read into memory
@@ -85,9 +92,12 @@ def _fit_parts(parameters: RegressionParameters, table: PartedTable) -> Regressi
     learn = partial(table.learn, **column_parameters(parameters))
     schema = learn()
     size = schema.n_rows, len(schema.columns)
+    groups = table.groups()
+    check_number_of_groups(groups, schema.n_rows)
     if not is_large(*size):
-        return _fit_joined(parameters, schema, table)
-    kind = certificate_kind(parameters, schema.n_rows)
+        return _fit_joined(parameters, schema, table, groups)
+    n_groups = 0 if groups is None else int(groups.max()) + 1
+    kind = certificate_kind(parameters, n_groups or schema.n_rows)
     why = f"for a table of more than {MAX_VALUES:,} values that is not in memory"
     refuse_what_needs_a_table(pruner, kind, why)
     _check_range(parameters, schema)
@@ -97,18 +107,25 @@ def _fit_parts(parameters: RegressionParameters, table: PartedTable) -> Regressi
         warn_of_constant(values.low, values.high, schema.n_rows, table.target or "y", stacklevel=4)
     start, calibration = Draw.start(parameters.random_state), None
     calibrated = draw = start
+    drawn: Slice | Tenth
     if kind == "held-out":
+        check_calibration("held-out", n_groups or schema.n_rows, "groups" if n_groups else "rows")
         calibrated = start.keyed(table.summary(schema))
-        calibration = calibrated.tenth()
-        calibrated = replace(calibrated, calibration=calibration)
+        drawn = calibrated.calibration_rows(n_groups) if n_groups else calibrated.tenth()
+        calibrated = replace(calibrated, calibration=drawn)
+        calibration = _rows_of(drawn, groups)
         all_rows, schema = schema, learn(calibration=calibration)
         if pruner is not None and not is_large(schema.n_rows, size[1]):  # for its folds
-            return _fit_joined(parameters, all_rows, table)
+            return _fit_joined(parameters, all_rows, table, groups)
     columns, validation = schema.columns, None
+    others = groups
+    if groups is not None and calibration is not None:
+        others = groups[~calibration.mask(len(groups))]
     if takes_validation_rows(pruner, schema.n_rows, size[1]):
         summary = table.summary(schema, calibration)
         draw, validation = draw_validation(parameters, start, summary)
-        columns = _with_missing(columns, summary)
+        validation = _rows_of(validation, others)
+        columns = with_missing(columns, summary)
     unknown: Unknown = parameters.handle_unknown
     unknown = "other" if unknown == "error" else unknown
     clip = None
@@ -121,11 +138,16 @@ def _fit_parts(parameters: RegressionParameters, table: PartedTable) -> Regressi
         n_threads=effective_jobs(parameters.n_jobs),
         gather_rows=Engine.gather_rows,
     )
-    model = _fit_engine(parameters, engine, columns, schema, draw, clip)
+    in_groups = None
+    if others is not None and validation is not None:
+        in_groups = others[validation.mask(len(others))]
+    model = _fit_engine(parameters, engine, columns, schema, draw, clip, in_groups)
     if calibration is not None:
         rows = engine.drawn_numbers("calibration")
-        nodes = rows.nodes_of(model.grown)
-        model = with_calibration(parameters, model, calibrated, rows.y, nodes)
+        if groups is not None:
+            rows = rows.with_groups(groups[calibration.mask(len(groups))])
+        model = with_calibration_rows(parameters, model, calibrated, rows)
+    model = replace(model, provenance=replace(model.provenance, groups=n_groups))
     reading = replace(model.reading, target=table.target, named=schema.names is not None)
     return replace(model, reading=reading)
 
@@ -142,6 +164,14 @@ def refuse_what_needs_a_table(
         raise invalid("cv", "", f"a number of folds or None {why}", pruner.folds, hint)
 
 
+def _rows_of(selection: Slice | Tenth, groups: Ints | None) -> Tenth:
+    """Return the selection of rows that a selection of groups stands for."""
+    if groups is not None:
+        return RowsOfGroups.of(selection, groups)
+    assert isinstance(selection, Tenth)
+    return selection
+
+
 def _check_range(parameters: RegressionParameters, schema: LearnedSchema) -> None:
     """Raise a ValueError if numbers differ too little, or one is outside a declared range."""
     if schema.target is None:
@@ -152,7 +182,7 @@ def _check_range(parameters: RegressionParameters, schema: LearnedSchema) -> Non
         check_in_range(np.array([values.low, values.high]), parameters.y_range)
 
 
-def _with_missing(columns: tuple[Column, ...], summary: TableSummary) -> tuple[Column, ...]:
+def with_missing(columns: tuple[Column, ...], summary: TableSummary) -> tuple[Column, ...]:
     """Return the columns; those that are missing in training or validation rows state it."""
     return tuple(
         column.with_missing(column.missing or values.missing > 0)
@@ -161,12 +191,15 @@ def _with_missing(columns: tuple[Column, ...], summary: TableSummary) -> tuple[C
 
 
 def _fit_joined(
-    parameters: RegressionParameters, schema: LearnedSchema, table: PartedTable
+    parameters: RegressionParameters,
+    schema: LearnedSchema,
+    table: PartedTable,
+    groups: Ints | None = None,
 ) -> RegressionModel:
     """Fit on rows in parts that are read into memory."""
     plain = replace(schema, scale=None).with_identifiers()  # weights as they were given
     sample = join_parts(list(table.rows(NumberReader(plain)))).training
-    model = fit_numbers(parameters, as_table(sample, schema), sample.y, sample.weight)
+    model = fit_numbers(parameters, as_table(sample, schema), sample.y, sample.weight, groups)
     return replace(model, reading=replace(model.reading, target=table.target))
 
 
@@ -201,12 +234,15 @@ def _fit_engine(
     schema: LearnedSchema,
     draw: Draw,
     clip: tuple[float, float] | None,
+    groups: Ints | None = None,
 ) -> RegressionModel:
-    """Grow on the rows of an engine; its validation rows choose the size.
+    """Grow on the rows of an engine; its validation rows, of these groups, choose the size.
 
     Training rows that are not here were moved into the range ``clip``.
     """
-    validation = None if draw.validation is None else engine.drawn_numbers("validation")
+    validation = None
+    if draw.validation is not None:
+        validation = engine.drawn_numbers("validation").with_groups(groups)
     sample, grown_on = engine.sample, engine
     if parameters.clip is not None and isinstance(sample, NumberSample):
         numbers = [sample.y] if validation is None else [sample.y, validation.y]

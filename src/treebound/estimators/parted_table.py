@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
+from treebound._utils.arrays import Ints
+from treebound._utils.validation import InWords, invalid
 from treebound.certificate.row_record import Role, RowRecord
 from treebound.data import Matrix, Sample
 from treebound.data.draws import Tenth
@@ -28,6 +30,10 @@ class PartedTable(Protocol):
 
     def learn(self, *, calibration: Tenth | None = None, **of_columns: Any) -> LearnedSchema:
         """Columns and classes, without calibration rows."""
+        ...
+
+    def groups(self) -> Ints | None:
+        """The group of each row of a weight above zero; None if rows are independent."""
         ...
 
     def summary(self, schema: LearnedSchema, calibration: Tenth | None = None) -> TableSummary:
@@ -62,6 +68,7 @@ class RecordedStream(TableStream):
         columns: Any,
         watch: Watch,
         *,
+        groups: Any = None,
         numeric: bool = False,
     ) -> None:
         n_rows = batches.n_rows()
@@ -70,7 +77,9 @@ class RecordedStream(TableStream):
             if watch.progress is not None:
                 watch.progress(Progress(phase, rows, n_rows))
 
-        super().__init__(batches, y, weight, columns=columns, report=report, numeric=numeric)
+        super().__init__(
+            batches, y, weight, groups, columns=columns, report=report, numeric=numeric
+        )
         self._sketches: dict[Role, RowSketch] = {}
 
     def quantiles(self, *_: Any) -> None:
@@ -109,3 +118,10 @@ class RecordedStream(TableStream):
             hashes = row_hashes(rows, sample.classes, sample.y, names=names)
         sketch, earlier = RowSketch.of(hashes), self._sketches.get(role)
         self._sketches[role] = sketch if earlier is None else earlier.merge(sketch)
+
+
+def check_number_of_groups(groups: Ints | None, n_rows: int) -> None:
+    """Raise a ValueError unless there is a group for each row."""
+    if groups is not None and len(groups) != n_rows:
+        must = f"a group for each of the {n_rows:,} rows of a weight above zero"
+        raise invalid("groups", "fit", must, InWords(f"{len(groups):,}"))

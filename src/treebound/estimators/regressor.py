@@ -116,17 +116,17 @@ class BoundTreeRegressor(
         sample_weight : array-like of shape (n_rows,), or str, optional
             The weight of every row, or the name of its column, as for ``y``. Whole numbers count
             as repeated rows; of others only the ratios matter.
-        groups : array-like of shape (n_rows,), optional
-            The group of every row, such as a patient with several rows. Folds never split a group.
+        groups : array-like of shape (n_rows,), or str, optional
+            The group of every row, such as a patient with several rows, or the name of its column,
+            as for ``y``. Folds never split a group.
         columns : sequence of str, optional
             The columns to learn from, of a table that is not in memory; by default all others.
         """
-        if groups is not None and (is_stream(X) or in_database(X) or is_on_dask(X)):
-            raise invalid("groups", "", "None for rows that are not in memory", type(groups))
         if is_stream(X) or is_on_dask(X):
-            return self._set_model(fit_numbers_elsewhere(self, X, y, sample_weight, columns))
+            model = fit_numbers_elsewhere(self, X, y, sample_weight, columns, groups)
+            return self._set_model(model)
         if in_database(X):
-            return self._set_model(fit_number_relation(self, X, y, sample_weight, columns))
+            return self._set_model(fit_number_relation(self, X, y, sample_weight, columns, groups))
         if columns is not None:
             hint = "choose them before: X[columns]."
             raise invalid("columns", "fit", "None for a table in memory", columns, hint)

@@ -252,7 +252,7 @@ class DrawnNumbers(WeightedNumbers):
 
     y: NDArray[np.float64]
     weight: NDArray[np.float64] | None
-    groups: None
+    groups: NDArray[np.int64] | None
     engine: Engine
     role: SelectedRole
 

@@ -14,9 +14,10 @@ from treebound.certificate.row_record import RowComparison, RowRecord
 from treebound.data import Column, Sample
 from treebound.data.draws import one_of_each
 from treebound.data.frames import read_table
+from treebound.data.groups import group_codes, group_labels
 from treebound.data.raw import check_names
 from treebound.data.row_hashes import row_hashes
-from treebound.data.sample import group_codes, same_length
+from treebound.data.sample import same_length
 from treebound.data.streams import is_stream, open_stream, until_settled
 from treebound.data.targets import read_classes
 from treebound.data.weights import check_rows
@@ -35,7 +36,8 @@ class IndependentRows:
     @classmethod
     def of(cls, groups: Any, n_rows: int) -> Self:
         """Draw one row of each group."""
-        codes, drawn = group_codes(groups, n_rows), np.ones(n_rows, dtype=bool)
+        labels, drawn = group_labels(groups, n_rows), np.ones(n_rows, dtype=bool)
+        codes = None if labels is None else group_codes([labels])
         if codes is not None:
             drawn[:] = False
             drawn[one_of_each(codes, key=0)] = True

@@ -17,6 +17,7 @@ from treebound._utils.extras import require
 from treebound._utils.validation import invalid
 from treebound.data.draws import Tenth
 from treebound.data.frames import read_columns
+from treebound.data.groups import column_labels
 from treebound.data.learned import (
     PartFacts,
     nothing_but_rows,
@@ -117,6 +118,11 @@ def summaries(
     """The summaries of columns of numbers, without calibration rows."""
     table = read_columns(X[names]) if len(X) else None
     return number_summaries(table, weight, names, calibration, first.row)
+
+
+def group_labels(X: Any, y: Any, weight: Any, name: str | None) -> Any:
+    """The groups of the rows of a weight above zero: a column, or y of an array."""
+    return column_labels(y if name is None else X[name], weight, name or "groups")
 
 
 def number_bits(
@@ -380,6 +386,14 @@ def with_labels(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
             ) from error
     y, weight = (X[value] if isinstance(value, str) else value for value in given.values())
     return X.drop(columns=[name for name in named.values() if name is not None]), y, weight
+
+
+def check_groups(X: Any, groups: Any) -> None:
+    """Raise an error for groups that are neither a column of a frame nor an array as X is one."""
+    if is_frame(X):
+        check_names("fit", list(X.columns), "the frame", groups=groups)
+    elif groups is not None and not is_array(groups):
+        raise invalid("groups", "fit", "a Dask array, as X is one", type(groups))
 
 
 def _has_rows_of(frame: Any, collection: Any) -> bool:

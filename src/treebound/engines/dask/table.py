@@ -11,8 +11,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Ints
 from treebound._utils.extras import require
 from treebound.data.draws import Tenth
+from treebound.data.groups import group_codes
 from treebound.data.learned import SAMPLE_ROWS, LearnedSchema, merge_facts, with_numbers
 from treebound.data.number_sample import AnySample
 from treebound.data.parts import START, BaseReader, PartRows, PartStart, count_rows
@@ -27,6 +29,8 @@ from treebound.data.raw import chosen_columns, spread
 from treebound.data.summaries import ColumnSummary, TableSummary, merged
 from treebound.engines.dask.partitions import (
     Partitions,
+    check_groups,
+    group_labels,
     is_array,
     is_frame,
     learn,
@@ -66,18 +70,29 @@ class DaskTable:
     are sent here. Without a cluster, partitions are read here one after the other.
     """
 
-    def __init__(self, X: Any, y: Any, weight: Any, columns: Any, *, numeric: bool = False) -> None:
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        weight: Any,
+        columns: Any,
+        *,
+        groups: Any = None,
+        numeric: bool = False,
+    ) -> None:
         self._numeric = numeric  # whether the target is of numbers
+        check_groups(X, groups)
         name = y if isinstance(y, str) else getattr(y, "name", None)
         self.target: str | None = name if isinstance(name, str) and not is_array(y) else None
         self._names: list[str] = []
         lazy, *self._labels = with_labels(X, y, weight)
         if is_frame(X):
-            named = [name for name in (y, weight) if isinstance(name, str)]
+            named = [name for name in (y, weight, groups) if isinstance(name, str)]
             self._names = chosen_columns(list(X.columns), "the frame", columns, *named)
+            self._grouped = lazy
             lazy = lazy[[*self._names, *(name for name in self._labels if isinstance(name, str))]]
         self._X, self._partitions = lazy, partitions(current_client(), lazy, *self._labels)
-        self._stack = ExitStack()
+        self._groups, self._stack = groups, ExitStack()
 
     def __enter__(self) -> Self:
         return self
@@ -109,6 +124,20 @@ class DaskTable:
                 samples = rows.each(partial(numbers, names=plain), some)
                 return with_numbers(schema, self._names, samples)
         return _learned(rows, calibration, **options)
+
+    def groups(self) -> Ints | None:
+        """The group of each row of a weight above zero; None if rows are independent."""
+        if self._groups is None:
+            return None
+        client, labels = self._partitions.client, self._labels
+        if is_frame(self._X):
+            labels = [name for name in labels if isinstance(name, str)]
+            X = self._grouped[[*dict.fromkeys([self._groups, *labels])]]
+            parts = partitions(client, X, *self._labels)
+            return group_codes(parts.each(partial(group_labels, name=self._groups)))
+        labels = [self._groups, *self._labels[1:]]
+        parts = partitions(client, self._groups, *labels)
+        return group_codes(parts.each(partial(group_labels, name=None)))
 
     def summary(self, schema: LearnedSchema, calibration: Tenth | None = None) -> TableSummary:
         """The summary of the rows that were learned from; columns left unread are read for it."""

@@ -18,9 +18,12 @@ from treebound.data.raw import check_names
 from treebound.data.streams import in_database
 from treebound.engines.sql.stores import ROWS, SqlStore
 from treebound.growing._layout import MAX_CATEGORIES
+from treebound.pruning.bound import is_large
 
 # Cells of equal width in which a column of numbers is counted.
 CELLS = 1023
+# Rows of a node that are fetched, unless the user sets another number.
+MAX_FETCHED_ROWS = 1 << 16
 # Bits of codes in one number: whole floats are exact so far.
 _WORD_BITS = 52
 
@@ -35,9 +38,10 @@ class Relation:
     id : str, optional
         A column with a different value in every row; it is not learned from. Calibration and
         validation rows are drawn by it, or by row numbers in a temporary table without it.
-    max_fetched_rows : int
+    max_fetched_rows : int, optional
         The rows of nodes with at most this many are fetched, and the tree below them is grown in
-        memory; 0 fetches none.
+        memory; 0 fetches none. By default 65,536, and a relation of at most 10^7 values is fetched
+        as a whole if the rows are needed again, such as for folds: then it is fitted as in memory.
 
     Examples
     --------
@@ -51,18 +55,30 @@ class Relation:
     """
 
     def __init__(
-        self, frame: Any, *, id: str | None = None, max_fetched_rows: int = 1 << 16
+        self, frame: Any, *, id: str | None = None, max_fetched_rows: int | None = None
     ) -> None:
-        check("Relation", {"max_fetched_rows": max_fetched_rows}, {"max_fetched_rows": Whole(0)})
+        most = {"max_fetched_rows": max_fetched_rows}
+        check("Relation", most, {"max_fetched_rows": Whole(0, optional=True)})
         if not in_database(frame):
             must = "a relation of a database, such as one of DuckDB, PySpark or Ibis"
             raise invalid("frame", "Relation", must, type(frame))
-        self.frame, self.id, self.max_fetched_rows = nw.from_native(frame), id, max_fetched_rows
+        self.frame, self.id = nw.from_native(frame), id
+        self.stays = max_fetched_rows is not None  # a relation of more rows
+        self.max_fetched_rows = MAX_FETCHED_ROWS if max_fetched_rows is None else max_fetched_rows
 
     @classmethod
     def of(cls, frame: Any) -> Relation:
         """Return the relation itself, or wrap a bare one with the default settings."""
         return frame if isinstance(frame, cls) else cls(frame)
+
+    def is_fetched(self, rows: int, columns: int, *, again: bool) -> bool:
+        """Return True if a relation of this size is read into memory to fit it.
+
+        ``again``: whether its rows are needed again when a tree is grown.
+        """
+        if rows <= self.max_fetched_rows:
+            return True
+        return again and not self.stays and not is_large(rows, columns)
 
     def types(self, caller: str, **columns: Any) -> Any:
         """The types of all columns; an error if a parameter names none of them."""

@@ -6,8 +6,8 @@ temporary table of values and codes, or as a query if nothing may be written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from treebound._utils.choices import Unknown
 from treebound._utils.validation import Setting, WordedError
-from treebound.data.draws import Draw, Slice, derived
-from treebound.data.encoding import chosen_columns, read_matrix
-from treebound.data.frames import read_table
+from treebound.data.draws import Draw, Slice, Tenth, derived
+from treebound.data.encoding import chosen_columns
+from treebound.data.groups import column_labels, refuse_missing_groups
 from treebound.data.learned import LearnedSchema
 from treebound.data.number_sample import NumberSample, WeightedNumbers
 from treebound.data.numeric_target import NumberFacts
@@ -28,6 +28,13 @@ from treebound.data.raw import columns_to_learn
 from treebound.data.summaries import ColumnSummary, TableSummary
 from treebound.data.targets import learn_classes, refuse_quantity
 from treebound.data.weights import WeightTotal, scaled_weights
+from treebound.engines.sql.drawing import (
+    GROUP,
+    ROW,
+    NumberedRows,
+    RelationNumbers,
+    fetch_matrix,
+)
 from treebound.engines.sql.numbers import (
     check_numbers,
     clipped,
@@ -54,23 +61,8 @@ from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums, summed_up
 from treebound.tree.regression import RegressionTree
 
-
-@dataclass(frozen=True, eq=False)
-class RelationNumbers(WeightedNumbers):
-    """Validation or calibration rows of a relation, whose columns stay there."""
-
-    y: NDArray[np.float64]
-    weight: NDArray[np.float64] | None
-    groups: None
-    nodes: Callable[[RegressionTree], NDArray[np.int32]]
-
-    def nodes_of(self, tree: RegressionTree) -> NDArray[np.int32]:
-        return self.nodes(tree)
-
-
 # Rows are selected by number, and the numbers are sent to the database.
 MAX_SELECTED = 20_000
-_ROW = "treebound_row"
 
 
 class CodedRows(NamedTuple):
@@ -119,13 +111,15 @@ class RelationRows:
         weight: Any = None,
         columns: Any = None,
         *,
+        groups: Any = None,
         numeric: bool = False,
     ) -> None:
         self._numeric = numeric  # whether the target is of numbers
-        self.types = relation.types("fit", y=target, sample_weight=weight, id=relation.id)
-        self.target, self.weight, self.id = target, weight, relation.id
+        named = {"y": target, "sample_weight": weight, "id": relation.id, "groups": groups}
+        self.types = relation.types("fit", **named)
+        self.target, self.weight, self.id, self._groups = target, weight, relation.id, groups
         self.names = columns_to_learn(
-            self.types.names(), "the relation", columns, target, weight, relation.id
+            self.types.names(), "the relation", columns, target, weight, relation.id, groups
         )
         self._store = store_of(relation.frame)
         self._frame = relation.frame
@@ -133,8 +127,12 @@ class RelationRows:
         self._max_weight: float | None = None
         if weight is not None:
             self._leave_out_weightless()
+        self._all = self._frame
+        self._numbered: NumberedRows | None = None
         self._selected: dict[str, Any] = {}  # calibration and validation rows
-        self._uncalibrated: Any = None  # training and validation rows, if they are not all rows
+        self._uncalibrated = self._frame  # training and validation rows
+        self.summary: TableSummary | None = None  # of the rows that columns are learned from
+        self.n_groups = 0  # 0 if each row is a group of its own
 
     def __enter__(self) -> Self:
         try:
@@ -142,6 +140,8 @@ class RelationRows:
                 self._count_numbers()
             else:
                 self._learn_classes()
+            if self._groups is not None:
+                self._count_groups()
         except BaseException:
             self._store.close()
             raise
@@ -214,6 +214,19 @@ class RelationRows:
         one = np.zeros(1, dtype=np.int64)
         self._labels = TableLabels("", one, one, np.array([n_rows]))
 
+    def _count_groups(self) -> None:
+        """Count the groups; each row must have one."""
+        counted = f"SELECT COUNT(DISTINCT g) AS n, COUNT(g) AS known FROM {ROWS}"
+        group = nw.col(self._groups)
+        if self.types[self._groups].is_float():
+            group = nw.when(~group.is_nan()).then(group)
+        native = self._read({"g": self._groups}) if self.types[self._groups] == nw.String else None
+        native = self._read({}, g=group) if native is None else native
+        fetched = self._store.fetch(counted, native)
+        refuse_missing_groups(self._groups, self.n_rows - int(fetched["known"][0]))
+        n_groups = int(fetched["n"][0])
+        self.n_groups = n_groups if n_groups < self.n_rows else 0
+
     def check_range(self, y_range: tuple[float, float]) -> None:
         """Raise a ValueError if a number is outside a declared range."""
         ends = f"SELECT MIN(y) AS low, MAX(y) AS high FROM {ROWS}"
@@ -226,9 +239,10 @@ class RelationRows:
             return self._read({}, y=self._number(self.target))
         return self._read({"y": self.target})
 
-    def _read(self, names: Mapping[str, str], **more: Any) -> Any:
+    def _read(self, names: Mapping[str, str], *, frame: Any = None, **more: Any) -> Any:
         """The relation of some columns, by names of ours, text by its bytes; and of more."""
-        frame = self._frame.select(**{at: nw.col(name) for at, name in names.items()}, **more)
+        frame = self._frame if frame is None else frame
+        frame = frame.select(**{at: nw.col(name) for at, name in names.items()}, **more)
         suffixes = self._store.suffixes({at: self.types[name] for at, name in names.items()})
         columns = ", ".join(f"{at}{suffixes.get(at, '')} AS {at}" for at in (*names, *more))
         return self._store.relation(f"SELECT {columns} FROM {ROWS}", frame.to_native())
@@ -243,57 +257,104 @@ class RelationRows:
         """Return True if calibration and validation rows can be marked, in a temporary table."""
         return self._store.keeps
 
-    def fetched(self) -> tuple[Any, Any, Any]:
-        """Columns, labels and weights of all rows, in memory; in the order of the key."""
-        frame = self._frame if self.id is None else self._frame.sort(self.id)
+    def fetched(self) -> tuple[Any, Any, Any, Any]:
+        """Columns, labels, weights and groups of all rows, in memory; in the order of the key."""
+        frame = self._all if self.id is None else self._all.sort(self.id)
         table = fetch_table(frame, self.types)
         weight = None if self.weight is None else table.column(self.weight).cast("float64")
         labels = table.column(self.target)
-        return table.select(self.names), labels, None if weight is None else weight.to_numpy()
+        weights = None if weight is None else weight.to_numpy()
+        groups = None
+        if self._groups is not None:
+            groups = column_labels(table.column(self._groups), None, self._groups)
+        return table.select(self.names), labels, weights, groups
 
     # -- rows that are drawn ---------------------------------------------------------------------
 
-    def select(
-        self, draw: Draw, of_columns: Mapping[str, Any], certify: bool, validate: bool
+    def draw_calibration(
+        self, draw: Draw, of_columns: Mapping[str, Any], *, large: bool = False
     ) -> Draw:
-        """Draw rows by number: to certify the tree, and to validate the pruner.
+        """Draw the rows, or groups, that certify the tree; nothing else is learned from them.
 
-        Nothing else is learned from them. Without numbers there are no validation rows.
+        Of a ``large`` table as in memory, else at most 20,000.
         """
-        if certify and not self.can_draw:
+        if not self.can_draw:
+            certificate = Setting("certificate", "training")
+            if self._numeric:
+                certificate = Setting("certificate", python="certificate=None")
             raise WordedError(
                 "Calibration rows are stored in a temporary table, and none can be written here. "
                 "Hint: use ",
-                Setting("certificate", "training"),
+                certificate,
                 ", and certify the fitted tree with other rows.",
             )
+        rows = self._number_rows()
+        draw = replace(draw, key=draw.key_of(self._summary(of_columns)))
+        m = self.n_groups or self.n_rows
+        part: Slice | Tenth = draw.calibration_rows(m)
+        if large and not self.n_groups:
+            part = draw.tenth()
+        elif not large and isinstance(part, Slice):
+            part = replace(part, stop=min(part.stop, MAX_SELECTED))
+        self._selected["calibration"], self._frame = rows.take(part, m)
+        self._uncalibrated = self._frame
+        self._count_rows()
+        return replace(draw, calibration=part)
+
+    def draw_validation(self, draw: Draw, of_columns: Mapping[str, Any]) -> Draw:
+        """Draw at most 20,000 rows that validate the pruner; nothing else is learned from them.
+
+        Without numbers of rows there are none.
+        """
         if not self.can_draw:
             return draw
-        key = draw.key_of(self._summary(of_columns))
-        draw = replace(draw, key=key)
-        table, native = self._numbered(), self._frame.to_native()
-        rest, chosen = np.arange(self.n_rows), list[NDArray[np.intp]]()
-        if certify:
-            part = draw.calibration_rows(len(rest))
-            part = replace(part, stop=min(part.stop, MAX_SELECTED))
-            draw = replace(draw, calibration=part)
-            inside = part.mask(len(rest))
-            chosen.append(rest[inside])
-            self._selected["calibration"] = self._part(table, native, "IN", chosen[-1])
-            rest = rest[~inside]
-        size = min(len(rest) // 10, MAX_SELECTED)
-        if validate and size:
-            other = Slice(derived(key, "validation"), 0, size)
-            draw = replace(draw, validation=other)
-            chosen.append(rest[other.mask(len(rest))])
-            self._selected["validation"] = self._part(table, native, "IN", chosen[-1])
-        if not chosen:  # there are too few rows
+        rows = self._number_rows()
+        if draw.key is None:
+            draw = replace(draw, key=draw.key_of(self._summary(of_columns)))
+        m = self.n_groups or self.n_rows
+        left = m - (0 if draw.calibration is None else int(draw.calibration.mask(m).sum()))
+        left = left if self.n_groups else self.n_rows
+        size = min(left // 10, MAX_SELECTED)
+        if not size:  # there are too few rows
             return draw
-        if certify:
-            self._uncalibrated = self._part(table, native, "NOT IN", chosen[0])
-        elif validate:
-            self._uncalibrated = self._frame
-        self._frame = self._part(table, native, "NOT IN", np.concatenate(chosen))
+        assert draw.key is not None
+        other = Slice(derived(draw.key, "validation"), 0, size)
+        self._selected["validation"], self._frame = rows.take(other, left)
+        self._count_rows()
+        return replace(draw, validation=other)
+
+    def draw_tenth(self, draw: Draw, of_columns: Mapping[str, Any], seed: int | None) -> Draw:
+        """Draw a tenth of the rows or groups of a large table to validate the pruner, as in memory.
+
+        Columns are still learned from these rows.
+        """
+        if not self.can_draw:
+            return draw
+        rows = self._number_rows()
+        self.summary = self._summary(of_columns)
+        key = draw.key_of(self.summary)
+        other = Tenth(derived(key, "validation", seed))
+        self._selected["validation"], self._frame = rows.take(other, self.n_rows)
+        self._count_rows()
+        return replace(draw, key=key, validation=other)
+
+    def _number_rows(self) -> NumberedRows:
+        """The rows with numbers, in the order of the key if there is one."""
+        if self._numbered is None:
+            if self.id is not None:
+                counted = f"SELECT COUNT(DISTINCT id) AS n FROM {ROWS}"
+                ids = int(self._store.fetch(counted, self._read({"id": self.id}))["n"][0])
+                if ids != self.n_rows:
+                    raise ValueError(
+                        f"The column {self.id!r} must have a different value in every row. It has "
+                        f"{ids} different values in {self.n_rows} rows. Hint: name another key."
+                    )
+            groups = self._groups if self.n_groups else None
+            self._numbered = NumberedRows(self._store, self._frame, self.types, self.id, groups)
+        return self._numbered
+
+    def _count_rows(self) -> None:
+        """Count the rows of each label that are left."""
         fetched = self._store.fetch(
             f"SELECT code, COUNT(*) AS n FROM (SELECT {self._labels.code} AS code FROM {ROWS} "
             f"{self._labels.join}) AS s GROUP BY code",
@@ -302,7 +363,6 @@ class RelationRows:
         left = np.zeros_like(self._labels.rows)
         left[fetched["code"].astype(np.intp)] = fetched["n"].astype(np.int64)
         self._labels = self._labels._replace(rows=left)
-        return draw
 
     def _summary(self, of_columns: Mapping[str, Any]) -> TableSummary:
         """The summary of all rows, as it is of the same rows in memory."""
@@ -354,29 +414,6 @@ class RelationRows:
             return summary
         return summary.with_target(target_summary(store, self._read_target(), self.target))
 
-    def _part(self, table: str, like: Any, which: str, numbers: NDArray[np.int64]) -> Any:
-        """Some rows of a table that has row numbers in addition to the columns of a relation."""
-        listed = self._store.table_of(n=numbers)
-        text = f"SELECT * FROM {table} AS t WHERE {_ROW} {which} (SELECT n FROM {listed} AS q)"
-        return nw.from_native(self._store.relation(text, like, **{_ROW: "int64"}))
-
-    def _numbered(self) -> str:
-        """A table of all rows with numbers."""
-        m, frame = self.n_rows, self._frame
-        if self.id is None:
-            number = f"ROW_NUMBER() OVER {self._store.any_order} - 1 AS {_ROW}"
-            return self._store.keep(f"SELECT *, {number} FROM {ROWS}", frame.to_native())
-        counted = f"SELECT COUNT(DISTINCT id) AS n FROM {ROWS}"
-        ids = int(self._store.fetch(counted, self._read({"id": self.id}))["n"][0])
-        if ids != m:
-            raise ValueError(
-                f"The column {self.id!r} must have a different value in every row. It has "
-                f"{ids} different values in {m} rows. Hint: name another key."
-            )
-        # the number comes last, as it does without a key
-        numbered = frame.with_row_index(_ROW, order_by=[self.id]).select(*self.types.names(), _ROW)
-        return self._store.keep(f"SELECT * FROM {ROWS}", numbered.to_native())
-
     def validation_sums(self, tree: Tree) -> NodeSums | None:
         """The validation rows, at the nodes of a tree."""
         if "validation" not in self._selected:
@@ -401,12 +438,12 @@ class RelationRows:
         role: SelectedRole,
         schema: LearnedSchema,
         handle_unknown: Unknown,
-        max_fetched_rows: int,
+        relation: Relation,
     ) -> WeightedNumbers | None:
         """The numbers of the drawn rows, in the order of the table; None without any.
 
-        Of more rows than may be fetched, the nodes in a tree are found in the database: this takes
-        long if the tree is large.
+        More rows than may be fetched at once are fetched in pieces for each tree. If no more may be
+        fetched at all, their nodes are found in the database: this takes long if the tree is large.
         """
         frame = self._selected.get(role)
         if frame is None:
@@ -414,34 +451,48 @@ class RelationRows:
         wanted = {"treebound_y": self._number(self.target)}
         if self.weight is not None:
             wanted["treebound_w"] = nw.col(self.weight).cast(nw.Float64)
+        numbers = [ROW, GROUP] if self.n_groups else [ROW]
         fetched = self._store.fetch(
-            f"SELECT {', '.join([_ROW, *wanted])} FROM {ROWS}",
+            f"SELECT {', '.join([*numbers, *wanted])} FROM {ROWS}",
             frame.with_columns(**wanted).to_native(),
         )
-        order, weight = np.argsort(fetched[_ROW]), None
+        order, weight = np.argsort(fetched[ROW]), None
         if self.weight is not None:
             weight = fetched["treebound_w"][order].astype(np.float64)
             weight = weight if schema.scale is None else scaled_weights(weight, schema.scale)
         y = fetched["treebound_y"][order].astype(np.float64)
-        if len(y) > max_fetched_rows:
-            nodes = partial(
-                nodes_in_order, self._store, frame, handle_unknown=handle_unknown, by=_ROW
-            )
-            return RelationNumbers(y, weight, None, nodes)
-        types = {**self.types, _ROW: nw.Int64()}
-        table = fetch_table(frame.select(*self.names, _ROW), types).sort_by(_ROW)
-        X = read_matrix(
-            read_table(table.select(self.names)),
-            schema.columns,
-            named=True,
+        groups = fetched[GROUP][order].astype(np.int64) if self.n_groups else None
+        most = relation.max_fetched_rows
+        fetch = partial(
+            fetch_matrix,
+            names=self.names,
+            types=self.types,
+            columns=schema.columns,
             handle_unknown=handle_unknown,
         )
-        return NumberSample(X, y, weight)
+        if len(y) <= most:
+            return NumberSample(fetch(frame), y, weight, groups)
+        if relation.stays:
+            nodes = partial(
+                nodes_in_order, self._store, frame, handle_unknown=handle_unknown, by=ROW
+            )
+            return RelationNumbers(y, weight, groups, nodes)
+        starts = fetched[ROW][order][::most].tolist()
+
+        def nodes_of(tree: RegressionTree) -> NDArray[np.int32]:
+            ends = [*starts[1:], None]
+            pieces = [nw.col(ROW) >= start for start in starts]
+            pieces = [
+                piece if end is None else piece & (nw.col(ROW) < end)
+                for piece, end in zip(pieces, ends, strict=True)
+            ]
+            return np.concatenate([tree.apply(fetch(frame.filter(piece))) for piece in pieces])
+
+        return RelationNumbers(y, weight, groups, nodes_of)
 
     def clip_range(self, quantiles: tuple[float, float]) -> tuple[float, float]:
         """Return quantiles of the numbers of training and validation rows, as numpy has them."""
-        frame = self._frame if self._uncalibrated is None else self._uncalibrated
-        native = frame.select(y=self._number(self.target)).to_native()
+        native = self._uncalibrated.select(y=self._number(self.target)).to_native()
         n = int(self._store.fetch(f"SELECT COUNT(*) AS n FROM {ROWS}", native)["n"][0])
         ranks = quantile_ranks(quantiles, n)
         wanted = sorted({rank for pair in ranks for rank in pair})
@@ -471,6 +522,10 @@ class RelationRows:
         store = self._store
         kinds = self._kinds(categorical_features, ordinal_features)
         values = dict(kinds.values)
+        learned, n_learned = None, self.n_rows
+        if self.summary is not None:  # columns are learned from validation rows too
+            learned = self._read(kinds.names, **values, frame=self._uncalibrated)
+            n_learned = sum(self.summary.class_rows)
         if self.weight is not None:
             values["w"] = nw.col(self.weight).cast(nw.Float64)
         if self._numeric:
@@ -487,7 +542,13 @@ class RelationRows:
         for at, name in kinds.names.items():
             j, options = int(at[1:]), kinds.options(at)
             table, codings[j] = categories_of(
-                store, native, at, name, self.types[name], options, self.n_rows
+                store,
+                native if learned is None else learned,
+                at,
+                name,
+                self.types[name],
+                options,
+                n_learned,
             )
             if codings[j].column.identifier:
                 continue

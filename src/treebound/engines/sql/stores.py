@@ -26,6 +26,7 @@ class SqlStore:
     any_order = "()"  # of rows that are numbered
     by_bytes = ""  # after a text: no collation makes different texts equal
     keeps = True
+    fence = ""  # after a query inside another one: its columns are computed once
 
     def __init__(self, native: Any) -> None:
         self.native = native
@@ -172,6 +173,8 @@ class IbisStore(SqlStore):
         self.dialect = str(self._backend.name)
         if self.dialect in ("duckdb", "postgres"):
             self.by_bytes = DuckStore.by_bytes
+        if self.dialect == "postgres":
+            self.fence = " OFFSET 0"
         try:
             self.drop(self.keep("SELECT 1 AS n"))
         except Exception:  # every database has errors of its own
@@ -199,8 +202,7 @@ class IbisStore(SqlStore):
         if self.keeps:
             return super()._write(text, native)
         # without the fence PostgreSQL writes the CASE of a slot again wherever it is named
-        fence = " OFFSET 0" if self.dialect == "postgres" else ""
-        return f"({self._whole(text, native)}{fence})"
+        return f"({self._whole(text, native)}{self.fence})"
 
     def fetch(self, text: str, native: Any = None) -> dict[str, NDArray[Any]]:
         cursor = self.run(text, native)

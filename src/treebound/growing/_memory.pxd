@@ -102,6 +102,7 @@ cdef class Grower(Driver):
     cdef int set_sample(
         self, columns, y, weights, kinds, n_categories, may_miss, part, shared
     ) except -1
+    cdef Py_ssize_t open_rows(self) noexcept nogil
     cdef int start(self) except -1 nogil
     cdef int set_spans(self) except -1 nogil
     cdef int code(self, Py_ssize_t max_bins) except -1 nogil

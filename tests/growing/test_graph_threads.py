@@ -85,15 +85,15 @@ def test_thousands_of_tables(share_all, part):
         assert_equal_for_all_threads(rng, 300 if seed % 25 else 10_000)
 
 
-def noisy(n=4_000):
+def noisy(n):
     rng = np.random.default_rng(1)
     X = np.column_stack([rng.normal(size=(n, 5)), rng.integers(0, 6, (n, 3))])
     return X, (X[:, 0] * X[:, 1] + 0.3 * X[:, 5] + rng.normal(size=n) > 0).astype(int)
 
 
-def test_a_fit_with_folds_and_alternatives():
+def test_a_fit_with_folds_and_alternatives(share_all):
     """The tree, its path, the estimate and the alternatives."""
-    X, y = noisy()
+    X, y = noisy(1_500)
     first, *rest = [
         tb.BoundTreeClassifier(search="wide", n_jobs=jobs).fit(X, y) for jobs in (1, 2, 3, 8, 16)
     ]
@@ -114,10 +114,9 @@ def test_a_fit_with_folds_and_alternatives():
 
 
 @pytest.mark.parametrize("n_jobs", [1, 4])
-def test_progress_counts_up_to_all_rows(monkeypatch, n_jobs):
+def test_progress_counts_up_to_all_rows(share_all, n_jobs):
     """Rows of a candidate count by its share of the search; threads report together."""
-    monkeypatch.setattr(graph, "search_arrays", partial(search_arrays, thread_values=1))
-    X, _ = noisy(30_000)
+    X, _ = noisy(15_000)
     y = np.random.default_rng(0).integers(0, 2, len(X))
     events = []
     graph.search(Sample.learn(X, y), GrowOptions(n_jobs=n_jobs), progress=events.append)

@@ -29,7 +29,7 @@ from treebound.growing._layout cimport (
     NOMINAL, KernelColumn, KernelSplit, NodeView, Packing, Scratch, allocate, enlarged, rank_of,
     row_of, zeros,
 )
-from treebound.growing._memory cimport Grower
+from treebound.growing._memory cimport Grower, copy_nodes
 from treebound.growing._scan cimport no_split, search_categories
 from treebound.growing._sharing cimport Exchange, Subproblems, mix, scrambled
 from treebound.growing._sorted cimport (
@@ -351,11 +351,14 @@ cdef class WideGrower(Grower):
         """Grow the subtrees below the leaves, by a grower for each thread."""
         self.hands = []
         self.exchange = Exchange(self.pool.n_threads)
-        with nogil:
-            self.pool.run_long(<Work>&grow_leaves_by, <void*>self, self.pool.n_threads)
-        if self.failure is not None:
-            raise self.failure
-        self.take_nodes()
+        try:
+            with nogil:
+                self.pool.run_long(<Work>&grow_leaves_by, <void*>self, self.pool.n_threads)
+            if self.failure is not None:
+                raise self.failure
+            self.take_nodes()
+        finally:
+            self.hands, self.n_hands = None, 0
         return 0
 
     cdef WideGrower new_hand(self):
@@ -461,25 +464,29 @@ cdef class WideGrower(Grower):
         return 0
 
     cdef int take_nodes(self) except -1:
-        """Take over the nodes of all growers, and forget these."""
+        """Take over the nodes of the hands, one after the other, and free these."""
         cdef int64_t[::1] starts = np.zeros(self.n_hands + 1, dtype=np.int64)
+        cdef Py_ssize_t n = self.tree.n_nodes, i
         cdef WideGrower hand
         cdef Known* known
-        cdef Py_ssize_t i
-        self.add_nodes()
-        self.enlarge_known()
         for hand in self.hands:
-            starts[hand.number] = hand.offset
+            starts[hand.number] = hand.offset = n
+            n += hand.tree.n_nodes
+        self.tree.enlarge(n)
+        self.tree.n_nodes = n
+        self.enlarge_known()
+        while self.hands:
+            hand = self.hands.pop()
+            copy_nodes(self.tree, hand.tree, hand.offset)
             known = self.known + hand.offset
             memcpy(known, hand.known, min(hand.n_known, hand.tree.n_nodes) * sizeof(Known))
             for i in range(hand.tree.n_nodes):
                 known[i].first_copy += <int32_t>hand.offset
-        for i in range(self.tree.n_nodes):
+        for i in range(n):
             if self.known[i].same >= 0:
                 self.known[i].same = starts[self.known[i].same >> 32] + (
                     self.known[i].same & 0xFFFFFFFF
                 )
-        self.hands, self.n_hands = None, 0
         return 0
 
     def report_all(self, leaves, rows):

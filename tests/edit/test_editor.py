@@ -48,6 +48,14 @@ def editor(clf, rows):
     return clf.edit(*rows)
 
 
+@pytest.mark.parametrize("wrong", [3, []])
+def test_alternatives_are_those_of_a_classifier(clf, rows, wrong) -> None:
+    with pytest.raises(ValueError, match="'alternatives' parameter of edit must be the result"):
+        clf.edit(*rows, alternatives=wrong)
+    with pytest.raises(ValueError, match="'alternatives' parameter of to_html must be the result"):
+        tb.show.to_html(clf, alternatives=wrong)
+
+
 def check_counts(editor, rows) -> None:
     """The tree has the counts of the training rows, by the obvious count, and no empty node."""
     tree, (X, y) = editor.tree, rows

@@ -1,5 +1,7 @@
 """The estimated error: what is counted, against a plain version, and its interval."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
@@ -215,6 +217,15 @@ def test_sizes_are_about_six_and_contain_the_chosen_one():
         assert len(several) <= 7
         assert max(several) <= largest
         assert chosen <= 12 or 12 in several
+
+
+@pytest.mark.parametrize("chosen", [48, 93, 300, 2000])
+def test_smaller_sizes_of_a_large_tree_have_equal_ratios(chosen):
+    sizes = sizes_of_interest(chosen, 3 * chosen)
+    assert (sizes[0], sizes[1], sizes[-1]) == (2, 12, 2 * chosen)
+    ratios = [b / a for a, b in pairwise(sizes[1:-1])]
+    assert len(ratios) == 3
+    assert max(ratios) < 1.15 * min(ratios)
 
 
 def test_no_folds_no_estimate():

@@ -47,6 +47,36 @@ def test_counts_are_those_of_predict(models) -> None:
     assert comparison.seen == ()
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+def test_an_abstention_is_no_error(swapped) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 2))
+    y = np.where(X[:, 0] + rng.normal(0, 0.7, 1000) > 0, "yes", "no")
+    first, second, test_X, test_y = slice(200), slice(200, 400), X[400:], y[400:]
+    clf = tb.BoundTreeClassifier(pruning=None, max_leaves=4).fit(X[first], y[first])
+    careful = clf.abstain(X[second], y[second], max_risk=0.2)
+    plain = tb.BoundTreeClassifier(pruning=None, max_leaves=6).fit(X[second], y[second])
+    trees = (plain, careful) if swapped else (careful, plain)
+    a, b = (model.predict(test_X) for model in trees)
+    comparison = tb.compare(*trees, test_X, test_y)
+    for own, errors, abstained in (
+        (a, comparison.errors_a, comparison.abstained_a),
+        (b, comparison.errors_b, comparison.abstained_b),
+    ):
+        assert abstained == (own == "abstain").sum()
+        assert errors == ((own != test_y) & (own != "abstain")).sum()
+    both = (a != "abstain") & (b != "abstain")
+    assert 0 < both.sum() < len(test_y)
+    assert comparison.only_a == (both & (a == test_y) & (b != test_y)).sum()
+    assert comparison.only_b == (both & (b == test_y) & (a != test_y)).sum()
+    shown, share = str(comparison), 100 * (~both).mean()
+    assert f"abstains on {(~both).sum()} rows ({share:.1f} %)" in shown
+    assert "of the rows with two predictions" in shown
+    for region in comparison.regions:
+        assert region.a != "abstain" or region.errors_a == 0
+        assert region.b != "abstain" or region.errors_b == 0
+
+
 def test_every_row_matches_the_rules_of_its_region(models) -> None:
     X, y = people(200, 3)
     a, b = (model.predict(X) for model in models)

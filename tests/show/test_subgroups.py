@@ -40,6 +40,36 @@ def test_rates_are_counts_of_the_rows(rows, by_name):
     assert list(result.to_frame()["rows"]) == [rate.rows for rate in result.rates]
 
 
+def test_abstentions_are_a_rate_and_not_errors(rows):
+    X, y = rows
+    clf = tb.BoundTreeClassifier(pruning=None, max_leaves=4).fit(X[["x"]][:200], y[:200])
+    careful = clf.abstain(X[["x"]][200:400], y[200:400], max_risk=0.2)
+    test, labels = X[400:], y[400:]
+    result = tb.compare([clf, careful], test, labels, subgroups="sex")
+    rates = {(rate.model, rate.subgroup, rate.rate): rate for rate in result.rates}
+    assert len(rates) == 2 * 2 + 2 * 3
+    predicted = careful.predict(test[["x"]])
+    for sex in ("f", "m"):
+        inside = (test["sex"] == sex).to_numpy()
+        abstained = inside & (predicted == "abstain")
+        assert 0 < abstained.sum() < inside.sum()
+        assert (0, sex, "abstained") not in rates
+        rate = rates[1, sex, "abstained"]
+        assert (rate.count, rate.rows) == (abstained.sum(), inside.sum())
+        rate, wrong = rates[1, sex, "error"], inside & ~abstained & (predicted != labels)
+        assert (rate.count, rate.rows) == (wrong.sum(), (inside & ~abstained).sum())
+        assert rates[1, sex, "predicted yes"].count == (inside & (predicted == "yes")).sum()
+
+
+def test_a_subgroup_without_predictions_has_no_error_rate(rows):
+    X, y = rows
+    clf = tb.BoundTreeClassifier().fit(X[["x"]][:200], y[:200])
+    never = clf.abstain(X[["x"]][200:400], y[200:400], max_risk=0.001)
+    error = tb.compare([never], X[400:], y[400:], subgroups="sex").rates[0]
+    assert (error.rows, error.count, error.low, error.high) == (0, 0, 0.0, 1.0)
+    assert np.isnan(error.value)
+
+
 def test_intervals_hold_at_once():
     """Of many tables, at most about delta have an interval without its true rate."""
     grid = np.arange(10.0)

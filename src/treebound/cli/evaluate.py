@@ -339,7 +339,8 @@ def compare(
     """Show where the predictions of two models differ, and which is right.
 
     Prints the regions where the predictions differ as rules, with the errors of both models there,
-    and McNemar's exact test; of numbers, Wilcoxon's signed-rank test.
+    and McNemar's exact test; of numbers, Wilcoxon's signed-rank test. Abstentions are not errors:
+    their share is printed.
 
     Parameters
     ----------

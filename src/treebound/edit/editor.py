@@ -21,7 +21,7 @@ from treebound.model import Model
 from treebound.model.edits import Edit, NodeState, Remark
 from treebound.model.methods import as_any_model
 from treebound.model.regression import RegressionModel
-from treebound.show.report_data import AlternativeTrees
+from treebound.show.report_data import AlternativeTrees, check_alternatives
 from treebound.tree.base import BaseTree
 from treebound.tree.parsing import column_named, parse_split
 from treebound.tree.recoding import recoded
@@ -102,6 +102,7 @@ class Editor(ShownTree):
         self.kind = kind_of(self._start)
         if alternatives is not None and isinstance(self._start, RegressionModel):
             raise invalid("alternatives", "edit", "None for a regression tree", type(alternatives))
+        check_alternatives(alternatives, "edit")
         rows = self.kind.labelled(X, y, sample_weight, groups)
         self._rows = read_rows(self.kind, rows, test)
         self._trees = EditedTrees(self.kind, self._rows.sample)

@@ -6,7 +6,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from treebound._utils._pool cimport Pool, Work
-from treebound.growing._driver cimport Driver, GrownNode
+from treebound.growing._driver cimport Driver, GrownNode, Nodes
 from treebound.growing._histogram cimport Binned, CodedBins
 from treebound.growing._layout cimport KernelSplit, Scratch
 from treebound.growing._search cimport ColumnBounds, Finder
@@ -102,6 +102,7 @@ cdef class Grower(Driver):
     cdef int set_sample(
         self, columns, y, weights, kinds, n_categories, may_miss, part, shared
     ) except -1
+    cdef Py_ssize_t open_rows(self) noexcept nogil
     cdef int start(self) except -1 nogil
     cdef int set_spans(self) except -1 nogil
     cdef int code(self, Py_ssize_t max_bins) except -1 nogil
@@ -163,3 +164,6 @@ cdef class Grower(Driver):
     cdef int search_chain(self, int32_t index) except -1
     cdef object class_weights(self, rows)
     cdef int expand_chain(self, int32_t index) except -1
+
+
+cdef void copy_nodes(Nodes to, Nodes tree, Py_ssize_t offset) noexcept nogil

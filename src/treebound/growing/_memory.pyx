@@ -129,16 +129,22 @@ cdef class Grower(Driver):
 
     cdef int pause(self) except -1 nogil:
         """Report the progress, about once a second."""
-        cdef Py_ssize_t i, rows = 0
+        cdef Py_ssize_t rows
         self.pauses += 1
         if self.pauses % REPORT_EVERY:
             return 0
+        rows = self.open_rows()
         with gil:
             if self.progress is not None:
-                for i in range(self.tree.n_frontier):
-                    rows += self.tree.rows_in(self.tree.frontier[i])
                 self.progress(self.n_leaves, rows)
         return 0
+
+    cdef Py_ssize_t open_rows(self) noexcept nogil:
+        """Rows that may be split further."""
+        cdef Py_ssize_t rows = 0, i
+        for i in range(self.tree.n_frontier):
+            rows += self.tree.rows_in(self.tree.frontier[i])
+        return rows
 
     # -- the root ----------------------------------------------------------------------------
 
@@ -960,7 +966,9 @@ cdef class Grower(Driver):
 
     cdef Grower hand(self):
         """A grower of one thread for subtrees of this one's tree."""
-        cdef Grower hand = Grower(self.n_columns, self.problem.n_classes, self.options, Pool(1))
+        cdef Grower hand = type(self)(
+            self.n_columns, self.problem.n_classes, self.options, Pool(1)
+        )
         hand.problem = self.problem
         memcpy(hand.sources, self.sources, self.n_columns * sizeof(Source))
         hand.arrays, hand.part, hand.ids = self.arrays, self.part, self.ids

@@ -150,10 +150,11 @@ def search(
     -----
     Subproblems with equal rows under the same rules are solved once, below the searched levels at
     any depth unless depth is limited. There a subtree is that of :func:`~treebound.growing.grow`,
-    under the same rules. Memory in addition to the sample: at most three copies of the sorted rows,
-    8 bytes per value each, and the nodes of at most 32 greedy trees: with pruning 2 to 10 KB per
-    row if the labels are noise, so that every row ends in a leaf of its own, and little if trees
-    are small.
+    under the same rules. Threads solve independent subproblems; the graph does not depend on how
+    many threads there are. Memory in addition to the sample: one copy of the sorted rows and two
+    more for each thread, 8 bytes per value each, and the nodes of at most 32 greedy trees: with
+    pruning 2 to 10 KB per row if the labels are noise, so that every row ends in a leaf of its own,
+    and little if trees are small.
 
     Examples
     --------

@@ -28,6 +28,8 @@ _WIDER, _FEW_ROWS = 1.15, 50.0
 # Sizes for which an error is estimated, besides the chosen one.
 READABLE_LEAVES = 12
 _OTHER_SIZES = 5
+# Smaller sizes are offered, evenly, for trees of so many leaves.
+_MANY_LEAVES = 4 * READABLE_LEAVES
 # For more classes there is no confusion matrix.
 _MANY_CLASSES = 100
 
@@ -210,9 +212,13 @@ class Loss(NamedTuple):
 
 def sizes_of_interest(chosen: int, largest: int) -> tuple[int, ...]:
     """About six sizes of a path, in ascending order: the chosen one, smaller and larger ones."""
-    small = {READABLE_LEAVES} if chosen > READABLE_LEAVES else set()
-    top = min(largest, 2 * chosen)
-    spread = np.geomspace(2, max(top, 2), _OTHER_SIZES - len(small))
+    top = max(min(largest, 2 * chosen), 2)
+    if chosen < _MANY_LEAVES:
+        small = {READABLE_LEAVES} if chosen > READABLE_LEAVES else set()
+        spread = np.geomspace(2, top, _OTHER_SIZES - len(small))
+    else:  # equal ratios from a readable tree up to the chosen one
+        small = {2, top}
+        spread = np.geomspace(READABLE_LEAVES, chosen, _OTHER_SIZES - 1)
     sizes = {*small, chosen, *np.rint(spread).astype(int).tolist()}
     return tuple(sorted(int(size) for size in sizes if 1 <= size <= largest))
 

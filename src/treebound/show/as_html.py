@@ -12,7 +12,7 @@ from treebound._utils.html import assembled
 from treebound._utils.validation import invalid
 from treebound.model import Model, RegressionModel
 from treebound.model.methods import as_any_model
-from treebound.show.report_data import AlternativeTrees, report_data
+from treebound.show.report_data import AlternativeTrees, check_alternatives, report_data
 from treebound.show.report_numbers import number_report_data
 from treebound.tree.split import one_line
 
@@ -101,6 +101,7 @@ def to_html(
             raise invalid("alternatives", "to_html", must, type(alternatives))
         content = number_report_data(model, _MAX_STEPS, described)
     else:
+        check_alternatives(alternatives, "to_html")
         content = report_data(model, _MAX_STEPS, sample, described, alternatives)
     static = files("treebound.show") / "static"
     scripts = (

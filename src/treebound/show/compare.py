@@ -40,7 +40,7 @@ class Disagreement:
     rows : int
         Number of rows in the region.
     errors_a, errors_b : int
-        How many of them each tree misclassifies.
+        How many of them each tree misclassifies; none if it abstains there.
     """
 
     rule: str
@@ -68,12 +68,15 @@ class Comparison(ComparedTrees[Disagreement]):
     rows : int
         Number of rows.
     errors_a, errors_b : int
-        Number of rows that each tree misclassifies.
+        Number of rows that each tree misclassifies. An abstention is not an error.
+    abstained_a, abstained_b : int
+        Number of rows for which each tree abstains.
     only_a, only_b : int
-        Number of rows that only one of the trees predicts correctly.
+        Number of rows that only one of the trees predicts correctly, of those for which neither
+        abstains.
     p_value : float
         McNemar's exact test: how probable so uneven a pair ``only_a``, ``only_b`` is if the trees
-        err equally often on new rows.
+        err equally often on new rows for which neither abstains.
     regions : tuple of Disagreement
         The regions with rows whose predictions differ, those with most rows first.
     seen : tuple of str
@@ -94,16 +97,19 @@ class Comparison(ComparedTrees[Disagreement]):
     regions: tuple[Disagreement, ...]
     seen: tuple[str, ...] = ()
     mean_costs: tuple[float, float] | None = None
+    abstained_a: int = 0
+    abstained_b: int = 0
     _region: ClassVar[type[Disagreement]] = Disagreement
 
     def __str__(self) -> str:
         share = 100 * self.differing / self.rows
+        abstained = self.a.abstention is not None or self.b.abstention is not None
+        both = ", of the rows with two predictions" if abstained else ""
         lines = [
             f"The predictions differ for {self.differing:,} of {counted(self.rows, 'row')} "
             f"({share:.1f} %).",
-            f"a: {counted(self.a.tree.n_leaves, 'leaf')}, {counted(self.errors_a, 'error')}; "
-            f"b: {counted(self.b.tree.n_leaves, 'leaf')}, {counted(self.errors_b, 'error')}.",
-            f"Right in a alone: {self.only_a:,}, in b alone: {self.only_b:,} "
+            f"a: {self._tree_in_words('a')}; b: {self._tree_in_words('b')}.",
+            f"Right in a alone: {self.only_a:,}, in b alone: {self.only_b:,}{both} "
             f"(McNemar's exact test: {p_value_in_words(self.p_value)}).",
         ]
         if self.mean_costs is not None:  # they matter more than the errors
@@ -117,6 +123,21 @@ class Comparison(ComparedTrees[Disagreement]):
         return self._with_regions(lines)
 
     __repr__ = __str__
+
+    def _tree_in_words(self, name: str) -> str:
+        """The leaves and errors of a tree, and the share of rows for which it abstains."""
+        a = name == "a"
+        model, errors = (self.a, self.errors_a) if a else (self.b, self.errors_b)
+        words = f"{counted(model.tree.n_leaves, 'leaf')}, {counted(errors, 'error')}"
+        if model.abstention is None:
+            return words
+        abstained = self.abstained_a if a else self.abstained_b
+        predicted = self.rows - abstained
+        rate = f" ({100 * errors / predicted:.1f} %)" if predicted else ""
+        return (
+            f"{words} in {counted(predicted, 'prediction')}{rate}, abstains on "
+            f"{counted(abstained, 'row')} ({100 * abstained / self.rows:.1f} %)"
+        )
 
     def plot(self) -> Figure:
         """Draw the two trees side by side."""
@@ -139,7 +160,8 @@ def compare(
     """Compare two trees: the rows whose predictions differ, and which tree is right.
 
     With ``compare(models, X, y, subgroups="sex")``, compare the error rates and selection rates of
-    several models in subgroups instead.
+    several models in subgroups instead. An abstention is counted as such, not as an error: the
+    error rate of a model that abstains is that of its predictions.
 
     Parameters
     ----------
@@ -209,15 +231,19 @@ def compare_read(a: tuple[Model, Any], b: tuple[Model, Any], y: Any) -> Comparis
     codes = read_classes(y, np.array(labels, dtype=object))
     if not len(codes):
         raise ValueError("compare needs at least 1 row. Got 0 instead.")
-    ends, predictions = [], []
+    ends, predictions, predicted = [], [], []
     for model, X in (a, b):
         reached = model.apply(X)
         same_length(len(reached), len(codes))
         place = np.array([labels.index(label) for label in model.classes.tolist()])
         ends.append(reached)
         predictions.append(place[model.tree.label[reached]])
-    wrong = [prediction != codes for prediction in predictions]
-    only_a, only_b = int((~wrong[0] & wrong[1]).sum()), int((wrong[0] & ~wrong[1]).sum())
+        abstains = None if model.abstention is None else labels.index(model.abstention.label)
+        predicted.append(predictions[-1] != abstains)
+    wrong = [label != codes for label in predictions]
+    both = predicted[0] & predicted[1]
+    only_a, only_b = (int((both & this & ~other).sum()) for this, other in (wrong[::-1], wrong))
+    wrong = [errors & rows for errors, rows in zip(wrong, predicted, strict=True)]
     return Comparison(
         a[0],
         b[0],
@@ -234,6 +260,8 @@ def compare_read(a: tuple[Model, Any], b: tuple[Model, Any], y: Any) -> Comparis
             if _was_fitted_on(model, X, y)
         ),
         mean_costs=_mean_costs(models, codes, predictions),
+        abstained_a=int((~predicted[0]).sum()),
+        abstained_b=int((~predicted[1]).sum()),
     )
 
 
@@ -242,6 +270,8 @@ def _mean_costs(
 ) -> tuple[float, float] | None:
     """The mean costs of the predictions; None if the models have no costs, or differ in them."""
     a, b = models
+    if a.abstention is not None or b.abstention is not None:  # an abstention has no cost
+        return None
     matrix = b.costs if a.costs is None else a.costs
     differ = a.costs is not None and b.costs is not None and not np.array_equal(a.costs, b.costs)
     if matrix is None or differ or a.classes.tolist() != b.classes.tolist():

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.choices import Unknown
+from treebound._utils.validation import invalid
 from treebound._utils.versions import __version__
 from treebound.certificate import Certificate
 from treebound.certificate.abstention import Abstention
@@ -45,6 +46,7 @@ AnyModel = TypeVar("AnyModel", bound=Model | RegressionModel)
 AnyTree = TypeVar("AnyTree", bound=BaseTree)
 
 
+@runtime_checkable
 class AlternativeTrees(Protocol):
     """Other good trees, and the share of rows for which they and the first one disagree."""
 
@@ -55,6 +57,13 @@ class AlternativeTrees(Protocol):
     @property
     def disagreement(self) -> tuple[float, ...]:
         """The shares."""
+
+
+def check_alternatives(alternatives: object, owner: str) -> None:
+    """Raise a ValueError for an argument that is not a list of alternative trees."""
+    if alternatives is not None and not isinstance(alternatives, AlternativeTrees):
+        must = "the result of clf.alternatives(X, y), or None"
+        raise invalid("alternatives", owner, must, alternatives)
 
 
 def report_data(

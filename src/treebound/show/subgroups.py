@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -32,12 +33,13 @@ class SubgroupRate:
     subgroup : str
         The subgroup.
     rate : str
-        ``"error"``, or ``"predicted LABEL"``: the share of rows for which the model predicts a
-        class (the selection rate).
+        ``"error"``; ``"predicted LABEL"``, the share of rows for which the model predicts a class
+        (the selection rate); ``"abstained"``, if the model abstains.
     rows, count : int
-        Rows of the subgroup, and how many of them are counted.
+        Rows of the subgroup, and how many of them are counted. The errors of a model that abstains
+        are of the rows for which it does not.
     value, low, high : float
-        The rate on these rows, and the interval of the rate on new rows.
+        The rate on these rows, NaN if there are none, and the interval of the rate on new rows.
     """
 
     model: int
@@ -105,16 +107,25 @@ def compare_subgroups(
         predicted = model.tree.label[model.apply(X)]
         same_length(len(predicted), len(codes))
         same_length(len(names), len(codes))
-        labels = list(enumerate(model.classes.tolist()))
+        abstention = model.abstention
+        labels = [
+            (code, label)
+            for code, label in enumerate(model.classes.tolist())
+            if abstention is None or label != abstention.label
+        ]
+        abstained = ~np.isin(predicted, [code for code, _ in labels])
         for group in np.unique(names).tolist():
             inside = names == group
-            counts.append((number, group, "error", (predicted != codes)[inside]))
+            counts.append((number, group, "error", (predicted != codes)[inside & ~abstained]))
             for code, label in labels if len(labels) > 2 else labels[-1:]:
                 counts.append((number, group, f"predicted {label}", (predicted == code)[inside]))
+            if abstention is not None:
+                counts.append((number, group, "abstained", abstained[inside]))
     level = delta / len(counts)
     rates = [
         SubgroupRate(
-            number, group, rate, len(hits), int(hits.sum()), float(hits.mean()),
+            number, group, rate, len(hits), int(hits.sum()),
+            float(hits.mean()) if len(hits) else nan,
             *_clopper_pearson(int(hits.sum()), len(hits), level),
         )
         for number, group, rate, hits in counts

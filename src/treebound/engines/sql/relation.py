@@ -37,7 +37,7 @@ class Relation:
         validation rows are drawn by it, or by row numbers in a temporary table without it.
     max_fetched_rows : int
         The rows of nodes with at most this many are fetched, and the tree below them is grown in
-        memory; 0 fetches none.
+        memory; so are calibration and validation rows. 0 fetches none.
 
     Examples
     --------

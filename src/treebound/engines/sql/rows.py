@@ -21,12 +21,13 @@ from treebound.data.draws import Draw, Slice, derived
 from treebound.data.encoding import chosen_columns, read_matrix
 from treebound.data.frames import read_table
 from treebound.data.learned import LearnedSchema
+from treebound.data.matrix import Matrix
 from treebound.data.number_sample import NumberSample, WeightedNumbers
 from treebound.data.numeric_target import NumberFacts
 from treebound.data.ranks import between, quantile_ranks
 from treebound.data.raw import columns_to_learn
 from treebound.data.summaries import ColumnSummary, TableSummary
-from treebound.data.targets import learn_classes, refuse_quantity
+from treebound.data.targets import learn_classes, read_classes, refuse_quantity
 from treebound.data.weights import WeightTotal, scaled_weights
 from treebound.engines.sql.numbers import (
     check_numbers,
@@ -46,7 +47,7 @@ from treebound.engines.sql.relation import (
     is_number,
     number_codings,
 )
-from treebound.engines.sql.stores import ROWS, SqlStore, store_of
+from treebound.engines.sql.stores import ROWS, SqlStore, as_array, store_of
 from treebound.engines.sql.weights import TableLabels, Weights
 from treebound.growing.shard import SelectedRole
 from treebound.model.regression import check_in_range
@@ -134,6 +135,10 @@ class RelationRows:
         if weight is not None:
             self._leave_out_weightless()
         self._selected: dict[str, Any] = {}  # calibration and validation rows
+        self._max_fetched_rows = relation.max_fetched_rows
+        self._n_selected: dict[str, int] = {}
+        # the columns and classes of selected rows that were fetched
+        self._fetched: dict[tuple[str, Unknown], tuple[Matrix, NDArray[np.int32]]] = {}
         self._uncalibrated: Any = None  # training and validation rows, if they are not all rows
 
     def __enter__(self) -> Self:
@@ -280,6 +285,7 @@ class RelationRows:
             inside = part.mask(len(rest))
             chosen.append(rest[inside])
             self._selected["calibration"] = self._part(table, native, "IN", chosen[-1])
+            self._n_selected["calibration"] = len(chosen[-1])
             rest = rest[~inside]
         size = min(len(rest) // 10, MAX_SELECTED)
         if validate and size:
@@ -287,6 +293,7 @@ class RelationRows:
             draw = replace(draw, validation=other)
             chosen.append(rest[other.mask(len(rest))])
             self._selected["validation"] = self._part(table, native, "IN", chosen[-1])
+            self._n_selected["validation"] = len(chosen[-1])
         if not chosen:  # there are too few rows
             return draw
         if certify:
@@ -393,8 +400,32 @@ class RelationRows:
     def count_selected(
         self, tree: Tree, *, handle_unknown: Unknown = "other", role: str = "calibration"
     ) -> NDArray[np.int64]:
-        """Count the drawn rows of each class that stop at each node of a tree."""
-        return rows_at_nodes(self._store, self._selected[role], tree, self.target, handle_unknown)
+        """Count the drawn rows of each class that stop at each node of a tree.
+
+        Rows that may be fetched are routed in memory: the query of a large tree takes long.
+        """
+        unknown: Unknown = "other" if handle_unknown == "error" else handle_unknown
+        if self._n_selected[role] > self._max_fetched_rows:
+            return rows_at_nodes(self._store, self._selected[role], tree, self.target, unknown)
+        if (role, unknown) not in self._fetched:
+            self._fetched[role, unknown] = self._fetch_selected(tree, unknown, role)
+        X, codes = self._fetched[role, unknown]
+        counts = np.zeros((tree.n_nodes, tree.n_classes), dtype=np.int64)
+        np.add.at(counts, (tree.apply(X), codes), 1)
+        return counts
+
+    def _fetch_selected(
+        self, tree: Tree, unknown: Unknown, role: str
+    ) -> tuple[Matrix, NDArray[np.int32]]:
+        """The drawn rows in memory: their columns and classes, as those of a tree."""
+        label = "treebound_y"
+        types = {**self.types, label: self.types[self.target]}
+        frame = self._selected[role].select(*self.names, nw.col(self.target).alias(label))
+        table = fetch_table(frame, types)
+        matrix = read_matrix(
+            read_table(table.select(self.names)), tree.columns, named=True, handle_unknown=unknown
+        )
+        return matrix, read_classes(as_array(table.column(label)), tree.classes)
 
     def drawn_numbers(
         self,

@@ -34,6 +34,7 @@ from treebound.model.regression import (
     check_in_range,
     default_tolerance,
 )
+from treebound.model.parameters import check_fold_count
 from treebound.model.regression_parameters import (
     RegressionParameters,
     certificate_kind,
@@ -88,6 +89,7 @@ def fit_number_rows(
 
     ``hashes`` are those of the rows, if they are known.
     """
+    check_fold_count(parameters.cv, "BoundTreeRegressor", rows)
     if sample.n_rows:
         check_spread(float(sample.y.min()), float(sample.y.max()))
     if parameters.y_range is not None:

@@ -72,7 +72,8 @@ def to_html(
     Raises
     ------
     ValueError
-        If ``test`` is not such a tuple.
+        If ``test`` is not such a tuple, or more of its rows equal rows that were used for fitting
+        than chance explains.
 
     Examples
     --------
@@ -90,7 +91,10 @@ def to_html(
     if test is not None:
         if not isinstance(test, tuple | list) or len(test) != 2:
             raise invalid("test", "to_html", "a tuple (X, y) of rows and classes", type(test))
-        sample = model.read_test(*test) if isinstance(model, Model) else None
+        if isinstance(model, Model):
+            hint = "give rows as 'test' that were not used before; without it, the report has none."
+            model.tested(*test, caller="to_html").comparison.refuse_used(hint)
+            sample = model.read_test(*test)
     if title is None:
         target = "" if model.reading.target is None else f" for {one_line(model.reading.target)}"
         title = f"Decision tree{target}"

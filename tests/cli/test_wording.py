@@ -38,7 +38,7 @@ def test_the_headline_is_the_same_on_every_surface(case, tmp_path, capsys) -> No
     clf = tb.BoundTreeClassifier(**parameters).fit(frame, y)
     words = headline(clf.model_)
     if case == "not useful":
-        assert "No useful guarantee from 900 rows; the guide page 'Certificates'" in words
+        assert "No useful guarantee from 900 training rows; the guide page 'Certificates'" in words
     elif case == "no estimate":
         assert words.startswith("No estimate: it was fitted without folds (baseline ")
     else:

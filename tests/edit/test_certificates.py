@@ -18,8 +18,8 @@ from support import at_delta
 import treebound as tb
 from treebound.bounds.risk import binomial_upper
 from treebound.certificate.training import certify_tree
-from treebound.edit.figures import Figures
 from treebound.edit import Editor
+from treebound.edit.figures import Figures
 from treebound.exchange import dumps, loads
 
 DELTA = 0.2

@@ -43,9 +43,9 @@ from treebound.model import Model
 from treebound.model.model import row_counts, with_probable_labels, with_smoothing
 from treebound.model.options import PredictionOptions, ReadingOptions
 from treebound.model.parameters import (
-    check_fold_count,
     FitParameters,
     certificate_kind,
+    check_fold_count,
     checked_parameters,
     column_parameters,
     leaf_limit,

@@ -214,7 +214,8 @@ class ModelMethods(FittedTree[Model]):
         path : str or path-like, optional
             File to write the report to.
         test : tuple (X, y), optional
-            Test rows and their classes, for a confusion matrix; not rows that were used for fitting.
+            Test rows and their classes, for a confusion matrix. Rows that were used for fitting are
+            refused.
         rows : table, optional
             Rows that describe the columns of the tree, such as those of ``fit``.
         alternatives : Alternatives, optional

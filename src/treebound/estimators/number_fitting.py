@@ -28,13 +28,13 @@ from treebound.estimators.estimation import with_places
 from treebound.growing import GrowOptions, grow_numbers
 from treebound.model.number_evidence import NumberCalibration, NumberEvidence
 from treebound.model.options import ReadingOptions
+from treebound.model.parameters import check_fold_count
 from treebound.model.provenance import Provenance
 from treebound.model.regression import (
     RegressionModel,
     check_in_range,
     default_tolerance,
 )
-from treebound.model.parameters import check_fold_count
 from treebound.model.regression_parameters import (
     RegressionParameters,
     certificate_kind,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import fields
-from numbers import Integral
 from typing import Any, ClassVar, get_args
+
+import numpy as np
 
 from treebound._utils.choices import (
     CertificateChoice,
@@ -212,7 +213,7 @@ def refuse_listed_folds(parameters: Any, owner: str) -> None:
 
 def check_fold_count(cv: Any, owner: str, rows: LabelledRows) -> None:
     """Raise a ValueError for more folds than rows or groups; the default is for any table."""
-    if isinstance(cv, Integral) and cv > max(rows.n_units, DEFAULT_FOLDS):
+    if isinstance(cv, int | np.integer) and cv > max(rows.n_units, DEFAULT_FOLDS):
         units = "rows" if rows.groups is None else "groups"
         raise invalid("cv", owner, f"at most {rows.n_units:,}, the number of {units}", cv)
 

@@ -46,7 +46,8 @@ def to_html(
     path : str or path-like, optional
         File to write the report to.
     test : tuple (X, y), optional
-        Test rows and their classes, for a confusion matrix; not for regression trees.
+        Test rows and their classes, for a confusion matrix; not for regression trees. Rows that
+        were used for fitting are refused.
     rows : table, optional
         Rows that describe the columns of the tree, such as those of ``fit``: the report shows the
         range and the share of missing values of each.

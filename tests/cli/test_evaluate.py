@@ -109,4 +109,4 @@ def test_the_summary_leads_with_the_estimate(files, capsys):
     assert "No estimate: it was fitted without folds" in err
     code, _, err = run(capsys, "fit", train, "--target", "y", "--cv", "1")
     assert code == 2
-    assert "--cv must be an int >= 2" in " ".join(err.split())
+    assert "--cv must be an int from 2 to 1,000" in " ".join(err.split())

@@ -64,6 +64,26 @@ def test_a_terminated_command_leaves_no_part_of_a_file(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.json", "table.csv"]
 
 
+@posix
+def test_a_command_that_is_terminated_in_a_query_ends_as_any_other(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(tmp_path / "rows.db")) as connection:
+        connection.execute(
+            "CREATE VIEW t AS SELECT i.range * j.range % 7 AS x, x > 3 AS y "
+            "FROM range(1000000) AS i, range(1000000) AS j"
+        )
+    words = ["fit", f"duckdb:///{tmp_path / 'rows.db'}?table=t", "--target", "y"]
+    command = subprocess.Popen(
+        [*COMMAND, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    psutil = pytest.importorskip("psutil")
+    process = psutil.Process(command.pid)
+    assert wait_for(lambda: sum(process.cpu_times()[:2]) > 3.0)  # in the first query
+    command.send_signal(signal.SIGTERM)
+    err = command.communicate(timeout=60)[1].decode()
+    assert (command.returncode, err) == (143, "treebound: ended by SIGTERM\n")
+
+
 @pytest.fixture
 def broken(monkeypatch):
     def call(*args, **kwargs):

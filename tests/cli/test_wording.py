@@ -38,7 +38,7 @@ def test_the_headline_is_the_same_on_every_surface(case, tmp_path, capsys) -> No
     clf = tb.BoundTreeClassifier(**parameters).fit(frame, y)
     words = headline(clf.model_)
     if case == "not useful":
-        assert "No useful guarantee from 900 rows; the guide page 'Certificates'" in words
+        assert "No useful guarantee from 900 training rows; the guide page 'Certificates'" in words
     elif case == "no estimate":
         assert words.startswith("No estimate: it was fitted without folds (baseline ")
     else:
@@ -135,7 +135,14 @@ def test_a_missing_certificate_of_groups_names_an_option(table, tmp_path, capsys
         ),
         (["--max-leaves", "0"], "The option --max-leaves must be an int >= 1. Got 0 instead."),
         (["--max-depth", "0"], "The option --max-depth must be an int >= 1. Got 0 instead."),
-        (["--cv", "1"], "The option --cv must be an int >= 2, or 0 for no folds. Got 1 instead."),
+        (
+            ["--cv", "1"],
+            "The option --cv must be an int from 2 to 1,000, or 0 for no folds. Got 1 instead.",
+        ),
+        (
+            ["--cv", "999"],
+            "The option --cv must be at most 300, the number of rows. Got 999 instead.",
+        ),
         (["--seed", "-1"], "The option --seed must be an int >= 0. Got -1 instead."),
         (["--jobs", "0"], "The option --jobs must be an int other than 0. Got 0 instead."),
     ],

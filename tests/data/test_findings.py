@@ -159,6 +159,12 @@ def test_each_is_warned_of_once_and_many_together():
     assert all(one.filename == __file__ for one in caught)
 
 
+def test_copies_are_found_by_very_many_combinations_of_few_values():
+    X = np.random.default_rng(4).integers(0, 20, (100, 10)).astype(float)
+    (finding,) = findings(Sample.learn(np.tile(X, (3, 1)), [0, 1, 1, 0] * 75))
+    assert finding.problem.startswith("repeats rows: 67 % of them are copies of others")
+
+
 def test_copies_are_found_beside_a_column_that_is_mostly_missing():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(300, 2))

@@ -19,6 +19,7 @@ import treebound as tb
 from treebound.bounds.risk import binomial_upper
 from treebound.certificate.training import certify_tree
 from treebound.edit import Editor
+from treebound.edit.figures import Figures
 from treebound.exchange import dumps, loads
 
 DELTA = 0.2
@@ -291,3 +292,9 @@ def test_rows_are_drawn_again_without_a_seed(fitted, certify) -> None:
     assert loaded.provenance.draw == clf.model_.provenance.draw
     editor = Editor(loaded, X, y)
     assert (editor.figures.certificate is None) == (certify == "folds")
+
+
+def test_a_certificate_is_rounded_up_in_words() -> None:
+    before = Figures(3, 0.1, None, None, None, 0.20001)
+    now = Figures(2, 0.1, None, None, None, 0.3)
+    assert now.lines(before)[-1] == ("certificate", "20.1 %", "30.0 %")

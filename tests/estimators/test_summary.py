@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 
 import treebound as tb
 from treebound.exchange import FormatError, dumps, loads
-from treebound.model.summary import headline, size_in_words, summary_lines
+from treebound.model.summary import headline, points, size_in_words, summary_lines
 from treebound.pruning import BoundPruner, SizeEstimate
 
 
@@ -47,8 +47,14 @@ def test_a_bound_above_the_baseline_is_no_useful_guarantee():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 3)), (rng.random(80) < 0.3).astype(int)
     summary = tb.BoundTreeClassifier().fit(X, y).summary()
-    assert "No useful guarantee from 80 rows; the guide page 'Certificates'" in summary
+    assert "No useful guarantee from 80 training rows; the guide page 'Certificates'" in summary
     assert "Certified" not in summary
+
+
+def test_a_difference_has_no_negative_zero():
+    assert [points(d) for d in (-0.0004, 0.0, 0.0004, -0.0006, 0.08)] == [
+        "0.0 points", "0.0 points", "0.0 points", "-0.1 points", "+8.0 points",
+    ]  # fmt: skip
 
 
 def test_many_leaves_come_with_an_offer_of_smaller_trees(digits, cancer):

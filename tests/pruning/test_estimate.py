@@ -236,9 +236,23 @@ def test_no_folds_no_estimate():
     assert clf.summary().startswith("No estimate: it was fitted without folds (baseline")
     with pytest.raises(ValueError, match=r"'size' parameter .* with cv=None, as folds .*'small'"):
         tb.BoundTreeClassifier(cv=None, size="small").fit(X, y)
-    for wrong in (1, 0, "5", 2.5):
-        with pytest.raises(ValueError, match=r"'cv' parameter .* an int >= 2, a splitter.* None"):
+    must = r"'cv' parameter .* an int from 2 to 1,000, a splitter.* None"
+    for wrong in (1, 0, "5", 2.5, 20_000):
+        with pytest.raises(ValueError, match=must):
             tb.BoundTreeClassifier(cv=wrong).fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [tb.BoundTreeClassifier, tb.BoundTreeRegressor])
+def test_there_are_at_most_as_many_folds_as_rows_or_groups(estimator):
+    X, y = table(40)
+    y = np.searchsorted(np.unique(y), y)
+    assert estimator(cv=40).fit(X, y).estimate_ is not None
+    must = r"'cv' parameter of Bound.* at most 40, the number of rows. Got 41 instead"
+    with pytest.raises(ValueError, match=must):
+        estimator(cv=41).fit(X, y)
+    with pytest.raises(ValueError, match=r"at most 8, the number of groups. Got 9 instead"):
+        estimator(cv=9).fit(X, y, groups=np.arange(40) // 5)
+    estimator().fit(X[:3], [0, 1, 1])  # the default is for any table
 
 
 def test_readable_trees_have_at_most_twelve_leaves():

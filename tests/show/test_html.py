@@ -234,6 +234,13 @@ def test_the_page_states_how_the_size_was_chosen() -> None:
     assert root[3] == pytest.approx([0.5, 0.5])
 
 
+def test_rows_used_for_fitting_are_no_test_rows() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = tb.BoundTreeClassifier().fit(X[::2], y[::2])
+    with pytest.raises(ValueError, match=r"with these rows: .* equal training rows.* as 'test'"):
+        to_html(clf, test=(X[::2], y[::2]))
+
+
 def test_the_page_states_how_good_probabilities_are_on_test_rows() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     clf = tb.BoundTreeClassifier().fit(X[::2], y[::2])

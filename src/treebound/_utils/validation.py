@@ -259,13 +259,15 @@ class Folds:
     """A number of folds, a cross-validation splitter, or a list of folds."""
 
     optional: bool = False
+    most: ClassVar[int] = 1000  # each fold is a fit
 
     @property
     def must(self) -> str:
         listed = ", a splitter (an object with a method 'split') or a list of folds"
         if not self.optional:
-            return WordedText("an int >= 2", Phrase(listed, ""))
-        return WordedText("an int >= 2", Phrase(f"{listed}, or None", ", or 0 for no folds"))
+            return WordedText(f"an int from 2 to {self.most:,}", Phrase(listed, ""))
+        optional = Phrase(f"{listed}, or None", ", or 0 for no folds")
+        return WordedText(f"an int from 2 to {self.most:,}", optional)
 
     def allows(self, value: Any) -> bool:
         if value is None:
@@ -273,7 +275,8 @@ class Folds:
         if isinstance(value, str | bytes | type):  # texts have a 'split' too, but another one
             return False
         listed = isinstance(value, list) and len(value) > 0
-        return listed or Whole(2).allows(value) or callable(getattr(value, "split", None))
+        counted = Whole(2).allows(value) and value <= self.most
+        return listed or counted or callable(getattr(value, "split", None))
 
 
 def check(owner: str, values: Mapping[str, Any], constraints: Mapping[str, Constraint]) -> None:

@@ -195,23 +195,29 @@ class Ended(KeyboardInterrupt):
         self.number = number
 
 
-def _end(number: int, frame: object) -> None:
-    signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
-    raise Ended(number)
-
-
 @contextmanager
-def _signals_as_errors() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the block by an error, unless the process ignores them."""
+def _signals_as_errors() -> Iterator[list[Ended]]:
+    """Let SIGTERM and SIGHUP end the block by an error, unless the process ignores them.
+
+    The list has the error as soon as there is one: compiled libraries may raise another one in its
+    place, as DuckDB does in a query.
+    """
+    ended: list[Ended] = []
+
+    def end(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
+        ended.append(Ended(number))
+        raise ended[0]
+
     names = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
     changed = []
     if threading.current_thread() is threading.main_thread():
         available = filter(None, names)
         changed = [number for number in available if signal.getsignal(number) == signal.SIG_DFL]
     for number in changed:
-        signal.signal(number, _end)
+        signal.signal(number, end)
     try:
-        yield
+        yield ended
     finally:
         for number in changed:
             signal.signal(number, signal.SIG_DFL)
@@ -221,13 +227,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run a command; exit with 0, or with one clear line and 2 (70 for a fault of treebound)."""
     argv = sys.argv[1:] if argv is None else list(argv)
     debug = "--debug" in argv
-    with _signals_as_errors():
-        code = _run([word for word in argv if word != "--debug"], debug)
+    with _signals_as_errors() as ended:
+        code = _run([word for word in argv if word != "--debug"], debug, ended)
     sys.exit(code)
 
 
-def _run(argv: list[str], debug: bool) -> int:
-    """Run a command; its exit code."""
+def _run(argv: list[str], debug: bool, ended: Sequence[Ended]) -> int:
+    """Run a command; its exit code. A signal is the reason for any error that follows it."""
     try:
         run = _called(argv)
         result = run(argv, exit_on_error=False, print_error=False, result_action="return_value")
@@ -239,7 +245,7 @@ def _run(argv: list[str], debug: bool) -> int:
     except (KeyboardInterrupt, Exception) as error:
         if debug:
             traceback.print_exc()
-        return _failed(error, argv)
+        return _failed(ended[0] if ended else error, argv)
 
 
 def _failed(error: BaseException, argv: Sequence[str]) -> int:

@@ -62,7 +62,7 @@ class TreeOptions:
     size
         The tree of the least cross-validated error (accurate), or the smallest within half a
         standard error of it (balanced; the default from 1,000 rows on), or within one (small), or
-        the largest within half (detailed).
+        the largest within half (detailed); or the best of at most 12 leaves (readable).
     cv
         Folds for the size of the tree and for the estimate of its error; 0 fits without folds.
     search

@@ -207,6 +207,7 @@ def summary(model: Model) -> str:
     grown, tree = model.grown, model.tree
     total, majority = float(tree.weight[0]), tree.classes.tolist()[int(tree.counts[0].argmax())]
     verb = "is" if tree.errors == 1 else "are"
+    by_weight = ", counted by weight" if tree.weighted else ""
     costs = cost_figures(model, confusion(tree, np.where(tree.is_leaf[:, None], tree.counts, 0)))
     lines = cost_estimate(model)  # costs come first, and errors second
     lines += [cost_sentence(costs, "training example")] if costs else []
@@ -215,7 +216,7 @@ def summary(model: Model) -> str:
     lines.append(
         f"{counted(grown.n_leaves, 'leaf')} grown, {tree.n_leaves:,} kept; "
         f"{_number(tree.errors)} of {_number(total)} training examples {verb} "
-        f"misclassified ({percent(tree.errors / total)}; baseline "
+        f"misclassified{by_weight} ({percent(tree.errors / total)}; baseline "
         f"{percent(constant_error(tree))}, always {majority!r})."
     )
     result = model.pruning

@@ -30,6 +30,7 @@ _FIRST_ROWS = 1_000  # rows checked for few values
 _MANY_ROWS = 1_000  # in fewer, whole numbers may all differ by chance
 _SHOWN = 5
 _REPEATED = 0.1
+_MANY_COMBINATIONS = 40  # as a power of two
 _MANY_CLASSES = 100
 _FEW_OF_A_CLASS = 5
 _LARGEST_CODE = 1e9
@@ -156,8 +157,8 @@ def findings(sample: Sample, sketch: RowSketch | None = None) -> list[Finding]:
 
     Numbers, dates and missing values written as text, columns with one value, columns with a
     different value in almost every row, and a table in which more than a tenth of the rows repeat
-    others (and some column has over 100 values, so that this is not by chance), by their
-    sketch.
+    others (and a column has over 100 values, or all of them very many combinations, so
+    that this is not by chance), by their sketch.
     """
     listed = identifier_findings(sample.columns, sample.n_rows)
     return [*listed, *_of_values(sample), *_repeated_rows(sample, sketch)]
@@ -539,9 +540,7 @@ def _repeated_rows(sample: Sample, sketch: RowSketch | None) -> Iterator[Finding
     if share > _REPEATED:  # a sketch has six digits of each number: rows may differ in others
         hashes = row_hashes(sample.X, sample.classes, sample.y, names=None, exact=True)
         share = _share_of_copies(RowSketch.of(hashes))
-    if share > _REPEATED and any(
-        _distinct(values[:_LOOKED_THROUGH]) > _MANY_VALUES for values in sample.X.values
-    ):
+    if share > _REPEATED and _is_various(sample):
         remedy = "drop the copies, or give fit the same group for all copies of a row"
         problem = f"repeats rows: {100 * share:.0f} % of them are copies of others"
         yield Finding(None, f"{problem}, while pruning and certificate count each as new", remedy)
@@ -553,10 +552,16 @@ def few_repeated_rows(sample: Sample) -> Iterator[Finding]:
         return
     hashes = row_hashes(sample.X, sample.classes, sample.y, names=None, exact=True)
     copies = sample.n_rows - len(np.unique(hashes))
-    various = any(_distinct(values[:_LOOKED_THROUGH]) > _MANY_VALUES for values in sample.X.values)
-    if 0 < copies <= _REPEATED * sample.n_rows and various:
+    if 0 < copies <= _REPEATED * sample.n_rows and _is_various(sample):
         problem = f"repeats rows: {copies:,} of {sample.n_rows:,} are copies of others"
         yield Finding(None, problem, "drop the copies, unless they are different cases", note=True)
+
+
+def _is_various(sample: Sample) -> bool:
+    """Return True if rows would hardly repeat by chance: by the values of a column, or of all."""
+    distinct = [_distinct(values[:_LOOKED_THROUGH]) for values in sample.X.values]
+    combinations = float(np.log2(np.maximum(distinct, 1)).sum())
+    return max(distinct, default=0) > _MANY_VALUES or combinations > _MANY_COMBINATIONS
 
 
 def _share_of_copies(sketch: RowSketch) -> float:

@@ -241,7 +241,7 @@ def labels_of(
             + (f" and {more:,} more" if more else "")
             + ". Hint: drop these rows (",
             Setting("drop_unlabelled", python="'drop_unlabelled' of the schema"),
-            "), or name another target.",
+            "), or name another target. If no value means a class, write the class into the table.",
         )
     if schema.classes is not None:
         strange = np.flatnonzero(class_codes == _STRANGE)

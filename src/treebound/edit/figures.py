@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from treebound._utils.quantities import quantity
+from treebound.certificate.certificate import bound_percent
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Figures:
             (f"test {self.measure}", before.test_error, self.test_error, error),
             ("mean cost", before.mean_cost, self.mean_cost, _cost),
             ("weighted error", before.weighted_error, self.weighted_error, _percent),
-            ("certificate", before.certificate, self.certificate, _percent),
+            ("certificate", before.certificate, self.certificate, _bound),
         )
         return [
             ("leaves", f"{before.leaves:,}", f"{self.leaves:,}"),
@@ -81,6 +82,10 @@ class Figures:
 
 def _percent(share: float | None) -> str:
     return "none" if share is None else f"{100 * share:.1f} %"
+
+
+def _bound(share: float | None) -> str:
+    return "none" if share is None else bound_percent(share)
 
 
 def _cost(cost: float | None) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.validation import Constraint, Number, Whole, check, invalid
+from treebound.certificate.certificate import bound_percent
 from treebound.certificate.held_out import HeldOut
 from treebound.data import Matrix, Sample
 from treebound.data.draws import folds
@@ -132,7 +133,7 @@ class Alternatives(Sequence[Model]):
         lines = [f"     leaves{heading}  training error  certified error  disagreement  columns"]
         for number, row in enumerate(rows):
             certified, columns = row["certified_error"], ", ".join(row["columns"]) or "none"
-            bound = "none" if certified is None else f"{np.ceil(1000 * certified) / 10:.1f} %"
+            bound = "none" if certified is None else bound_percent(certified)
             cost = f"  {row['mean_cost']:9.4g}" if heading else ""
             lines.append(
                 f"[{number}]  {row['leaves']:6d}{cost}  {100 * row['training_error']:12.1f} %  "

@@ -45,6 +45,7 @@ from treebound.model.options import PredictionOptions, ReadingOptions
 from treebound.model.parameters import (
     FitParameters,
     certificate_kind,
+    check_fold_count,
     checked_parameters,
     column_parameters,
     leaf_limit,
@@ -105,6 +106,7 @@ def fit_rows(
         raise invalid(
             "certificate", "BoundTreeClassifier", must, "prior", as_clause(DEPENDENT_ROWS)
         )
+    check_fold_count(parameters.cv, "BoundTreeClassifier", rows)
     named, draw = rows.table.names is not None, Draw.start(parameters.random_state)
     kind = certificate_kind(parameters, rows.n_units)
     warn_of_common_factor(rows.weight, stacklevel=5)

@@ -215,7 +215,8 @@ class ModelMethods(FittedTree[Model]):
         path : str or path-like, optional
             File to write the report to.
         test : tuple (X, y), optional
-            Test rows and their classes, for a confusion matrix.
+            Test rows and their classes, for a confusion matrix. Rows that were used for fitting are
+            refused.
         rows : table, optional
             Rows that describe the columns of the tree, such as those of ``fit``.
         alternatives : Alternatives, optional

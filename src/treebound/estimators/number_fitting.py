@@ -28,6 +28,7 @@ from treebound.estimators.estimation import with_places
 from treebound.growing import GrowOptions, grow_numbers
 from treebound.model.number_evidence import NumberCalibration, NumberEvidence
 from treebound.model.options import ReadingOptions
+from treebound.model.parameters import check_fold_count
 from treebound.model.provenance import Provenance
 from treebound.model.regression import (
     RegressionModel,
@@ -88,6 +89,7 @@ def fit_number_rows(
 
     ``hashes`` are those of the rows, if they are known.
     """
+    check_fold_count(parameters.cv, "BoundTreeRegressor", rows)
     if sample.n_rows:
         check_spread(float(sample.y.min()), float(sample.y.max()))
     if parameters.y_range is not None:

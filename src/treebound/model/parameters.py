@@ -7,6 +7,8 @@ from copy import copy
 from dataclasses import fields
 from typing import Any, ClassVar, get_args
 
+import numpy as np
+
 from treebound._utils.choices import (
     CertificateChoice,
     CertificateKind,
@@ -31,7 +33,7 @@ from treebound._utils.validation import (
     with_parameters,
 )
 from treebound.data.draws import Splitter
-from treebound.data.sample import ClassWeight
+from treebound.data.sample import ClassWeight, LabelledRows
 from treebound.growing import GrowOptions
 from treebound.growing.options import GROWING_RULES, GrowParameters
 from treebound.pruning import BoundPruner, PaperPruner, Pruner, make_pruner
@@ -40,6 +42,7 @@ from treebound.pruning.estimate import READABLE_LEAVES
 from treebound.pruning.weight import default_weight
 from treebound.tree.smoothing import ALLOWED, Smoothing
 
+DEFAULT_FOLDS = 5
 # From this number of rows of positive weight (or groups) on, certificate="auto" holds out a tenth.
 AUTO_ROWS = 10_000
 _CALIBRATED = ("held-out", "folds")  # kinds of certificates for which rows are held out
@@ -139,7 +142,7 @@ class FitParameters(Parameters, GrowParameters):
     criterion: Criterion = parameter(OneOf(get_args(Criterion)), default="entropy")
     pruning: str | Pruner | None = "bound"
     size: Size | None = parameter(OneOf((*get_args(Size), None)), default=None)
-    cv: int | Splitter | None = parameter(Folds(optional=True), default=5)
+    cv: int | Splitter | None = parameter(Folds(optional=True), default=DEFAULT_FOLDS)
     search: TreeSearch = parameter(OneOf(get_args(TreeSearch)), default="greedy")
     categorical_features: Any = "from_dtype"
     ordinal_features: Sequence[Any] | Mapping[Any, Sequence[Any]] | None = None
@@ -206,6 +209,13 @@ def refuse_listed_folds(parameters: Any, owner: str) -> None:
     must = (counted, " with ", Setting("certificate", parameters.certificate))
     hint = "listed folds count the rows of the whole table, and some of these are held out."
     raise invalid(name, owner, must, InWords("a list of folds"), hint)
+
+
+def check_fold_count(cv: Any, owner: str, rows: LabelledRows) -> None:
+    """Raise a ValueError for more folds than rows or groups; the default is for any table."""
+    if isinstance(cv, int | np.integer) and cv > max(rows.n_units, DEFAULT_FOLDS):
+        units = "rows" if rows.groups is None else "groups"
+        raise invalid("cv", owner, f"at most {rows.n_units:,}, the number of {units}", cv)
 
 
 def column_parameters(parameters: FitParameters) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from treebound.growing import GrowOptions
 from treebound.growing.options import GrowParameters
 from treebound.model.parameters import (
     AUTO_ROWS,
+    DEFAULT_FOLDS,
     NO_PARAMETERS,
     FitParameters,
     listed_folds,
@@ -94,7 +95,7 @@ class RegressionParameters(Parameters, GrowParameters):
     min_samples_leaf: Any = parameter(OneOf(("auto",), Whole(1)), default="auto")
     pruning: str | SquaredErrorPruner | None = "bound"
     size: NumberSize | None = parameter(OneOf((*get_args(NumberSize), None)), default=None)
-    cv: int | Splitter | None = parameter(Folds(optional=True), default=5)
+    cv: int | Splitter | None = parameter(Folds(optional=True), default=DEFAULT_FOLDS)
     categorical_features: Any = "from_dtype"
     ordinal_features: Sequence[Any] | Mapping[Any, Sequence[Any]] | None = None
     handle_unknown: Unknown = parameter(OneOf(get_args(Unknown)), default="other")

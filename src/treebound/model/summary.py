@@ -60,7 +60,13 @@ def size_in_words(size: SizeEstimate) -> str:
     leaves = "1 leaf" if size.leaves == 1 else f"{size.leaves:,} leaves"
     if size.mean_cost is not None:
         return f"{leaves}: mean cost {size.mean_cost:.4g}"
-    return f"{leaves}: {100 * size.difference:+.1f} points"
+    return f"{leaves}: {points(size.difference)}"
+
+
+def points(difference: float) -> str:
+    """Return a difference of shares in percentage points, such as ``+0.4 points``."""
+    rounded = round(100 * difference, 1)
+    return f"{rounded:+.1f} points" if rounded else "0.0 points"
 
 
 def smaller_trees(model: Model) -> str:
@@ -102,10 +108,16 @@ def _certified(model: Model) -> str:
         return WordedText("No certificate: ", *reason.parts)
     if not certificate.useful:
         return (
-            f"No useful guarantee from {certificate.m:,} rows; the guide page '{GUIDE_PAGE}' "
-            "compares the kinds."
+            f"{no_guarantee(model, certificate)}; the guide page '{GUIDE_PAGE}' compares the kinds."
         )
     return f"Certified: {certified_error(certificate)}."
+
+
+def no_guarantee(model: Model, certificate: Certificate) -> str:
+    """``No useful guarantee from 900 training rows``."""
+    of = "" if model.costs is None else " of the error rate"
+    role = {"held-out": "calibration rows", "training": "training rows"}
+    return f"No useful guarantee{of} from {certificate.m:,} {role.get(certificate.kind, 'rows')}"
 
 
 def certified_error(certificate: Certificate) -> str:

@@ -46,7 +46,8 @@ def to_html(
     path : str or path-like, optional
         File to write the report to.
     test : tuple (X, y), optional
-        Test rows and their classes, for a confusion matrix; not for regression trees.
+        Test rows and their classes, for a confusion matrix; not for regression trees. Rows that
+        were used for fitting are refused.
     rows : table, optional
         Rows that describe the columns of the tree, such as those of ``fit``: the report shows the
         range and the share of missing values of each.
@@ -72,7 +73,8 @@ def to_html(
     Raises
     ------
     ValueError
-        If ``test`` is not such a tuple.
+        If ``test`` is not such a tuple, or more of its rows equal rows that were used for fitting
+        than chance explains.
 
     Examples
     --------
@@ -90,7 +92,10 @@ def to_html(
     if test is not None:
         if not isinstance(test, tuple | list) or len(test) != 2:
             raise invalid("test", "to_html", "a tuple (X, y) of rows and classes", type(test))
-        sample = model.read_test(*test) if isinstance(model, Model) else None
+        if isinstance(model, Model):
+            hint = "give rows as 'test' that were not used before; without it, the report has none."
+            model.tested(*test, caller="to_html").comparison.refuse_used(hint)
+            sample = model.read_test(*test)
     if title is None:
         target = "" if model.reading.target is None else f" for {one_line(model.reading.target)}"
         title = f"Decision tree{target}"

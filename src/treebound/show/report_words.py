@@ -15,7 +15,7 @@ from treebound.model.parameters import FitParameters
 from treebound.model.regression_parameters import RegressionParameters
 from treebound.model.summary import percent
 from treebound.pruning import WeightChoice
-from treebound.show.words import count, counted, number
+from treebound.show.words import count, number
 from treebound.tree import Tree
 from treebound.tree.split import one_line, plain
 
@@ -112,7 +112,7 @@ def _error(model: Model) -> Tile:
         remark = f"about {100 * low:.1f} to {percent(high)}; {baseline(model.tree)}"
         return Tile("Estimated error", percent(estimate.error), remark)
     if other is not None:
-        remark = f"{100 * other.difference:+.1f} points; {baseline(model.tree)}"
+        remark = f"{summary.points(other.difference)}; {baseline(model.tree)}"
         return Tile("Estimated error", percent(other.error), remark)
     return Tile("Training error", percent(_training_error(model.tree)), baseline(model.tree))
 
@@ -134,8 +134,8 @@ def _certified(model: Model) -> Tile:
     if certificate is None:
         return Tile("Certified error", "none", "see the certificate below")
     if not certificate.useful:
-        rows = counted(certificate.m, "row")
-        return Tile("Certified error", "none", f"no useful guarantee from {rows}")
+        reason = summary.no_guarantee(model, certificate)
+        return Tile("Certified error", "none", reason[:1].lower() + reason[1:])
     sure = f"with {100 * certificate.confidence:.6g} % confidence"
     return Tile("Certified error", f"≤ {bound_percent(certificate.risk)}", sure)
 

@@ -86,10 +86,15 @@ def test_narwhals_frames_are_relations(connection):
     assert "id" not in model.feature_names_in_
 
 
-def test_held_out_rows_are_drawn_by_the_key(connection):
+@pytest.mark.parametrize("most", [0, 599])
+@pytest.mark.parametrize("unknown", ["error", "missing", "other"])
+def test_held_out_rows_are_drawn_by_the_key(connection, monkeypatch, most, unknown):
+    if most:  # the drawn rows are fetched: no query has a tree in it
+        monkeypatch.setattr(rows, "rows_at_nodes", None)
     table = people()
     parameters = {**PARAMETERS, "certificate": "held-out", "random_state": 5}
-    there = Relation(stored(connection, table), id="id", max_fetched_rows=0)
+    parameters["handle_unknown"] = unknown
+    there = Relation(stored(connection, table), id="id", max_fetched_rows=most)
     model = BoundTreeClassifier(**parameters).fit(there, "label")
     expected = in_memory(table.sort_by("id").drop(["id"]), parameters)
     assert_same(model, expected)

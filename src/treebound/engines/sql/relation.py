@@ -40,8 +40,9 @@ class Relation:
         validation rows are drawn by it, or by row numbers in a temporary table without it.
     max_fetched_rows : int, optional
         The rows of nodes with at most this many are fetched, and the tree below them is grown in
-        memory; 0 fetches none. By default 65,536, and a relation of at most 10^7 values is fetched
-        as a whole if the rows are needed again, such as for folds: then it is fitted as in memory.
+        memory; so are calibration and validation rows. 0 fetches none. By default 65,536, and a
+        relation of at most 10^7 values is fetched as a whole if the rows are needed again, such as
+        for folds: then it is fitted as in memory.
 
     Examples
     --------

@@ -18,15 +18,17 @@ from numpy.typing import NDArray
 from treebound._utils.choices import Unknown
 from treebound._utils.validation import Setting, WordedError
 from treebound.data.draws import Draw, Slice, Tenth, derived
-from treebound.data.encoding import chosen_columns
+from treebound.data.encoding import chosen_columns, read_matrix
+from treebound.data.frames import read_table
 from treebound.data.groups import column_labels, refuse_missing_groups
 from treebound.data.learned import LearnedSchema
+from treebound.data.matrix import Matrix
 from treebound.data.number_sample import NumberSample, WeightedNumbers
 from treebound.data.numeric_target import NumberFacts
 from treebound.data.ranks import between, quantile_ranks
 from treebound.data.raw import columns_to_learn
 from treebound.data.summaries import ColumnSummary, TableSummary
-from treebound.data.targets import learn_classes, refuse_quantity
+from treebound.data.targets import learn_classes, read_classes, refuse_quantity
 from treebound.data.weights import WeightTotal, scaled_weights
 from treebound.engines.sql.drawing import (
     GROUP,
@@ -53,7 +55,7 @@ from treebound.engines.sql.relation import (
     is_number,
     number_codings,
 )
-from treebound.engines.sql.stores import ROWS, SqlStore, store_of
+from treebound.engines.sql.stores import ROWS, SqlStore, as_array, store_of
 from treebound.engines.sql.weights import TableLabels, Weights
 from treebound.growing.shard import SelectedRole
 from treebound.model.regression import check_in_range
@@ -133,6 +135,9 @@ class RelationRows:
         self._uncalibrated = self._frame  # training and validation rows
         self.summary: TableSummary | None = None  # of the rows that columns are learned from
         self.n_groups = 0  # 0 if each row is a group of its own
+        self._max_fetched_rows = relation.max_fetched_rows
+        # the columns and classes of selected rows that were fetched
+        self._fetched: dict[tuple[str, Unknown], tuple[Matrix, NDArray[np.int32]]] = {}
 
     def __enter__(self) -> Self:
         try:
@@ -430,8 +435,34 @@ class RelationRows:
     def count_selected(
         self, tree: Tree, *, handle_unknown: Unknown = "other", role: str = "calibration"
     ) -> NDArray[np.int64]:
-        """Count the drawn rows of each class that stop at each node of a tree."""
-        return rows_at_nodes(self._selected[role], tree, self.target, handle_unknown)
+        """Count the drawn rows of each class that stop at each node of a tree.
+
+        Rows that may be fetched are routed in memory: the query of a large tree takes long.
+        """
+        unknown: Unknown = "other" if handle_unknown == "error" else handle_unknown
+        if (role, unknown) not in self._fetched:
+            frame = self._selected[role]
+            counted = self._store.fetch(f"SELECT COUNT(*) AS n FROM {ROWS}", frame.to_native())
+            if int(counted["n"][0]) > self._max_fetched_rows:
+                return rows_at_nodes(frame, tree, self.target, unknown)
+            self._fetched[role, unknown] = self._fetch_selected(tree, unknown, role)
+        X, codes = self._fetched[role, unknown]
+        counts = np.zeros((tree.n_nodes, tree.n_classes), dtype=np.int64)
+        np.add.at(counts, (tree.apply(X), codes), 1)
+        return counts
+
+    def _fetch_selected(
+        self, tree: Tree, unknown: Unknown, role: str
+    ) -> tuple[Matrix, NDArray[np.int32]]:
+        """The drawn rows in memory: their columns and classes, as those of a tree."""
+        label = "treebound_y"
+        types = {**self.types, label: self.types[self.target]}
+        frame = self._selected[role].select(*self.names, nw.col(self.target).alias(label))
+        table = fetch_table(frame, types)
+        matrix = read_matrix(
+            read_table(table.select(self.names)), tree.columns, named=True, handle_unknown=unknown
+        )
+        return matrix, read_classes(as_array(table.column(label)), tree.classes)
 
     def drawn_numbers(
         self,

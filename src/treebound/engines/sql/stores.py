@@ -66,7 +66,7 @@ class SqlStore:
     def fetch(self, text: str, native: Any = None) -> dict[str, NDArray[Any]]:
         """The columns of a small result."""
         table = nw.from_native(self.run(text, native)).collect(backend="pyarrow").to_native()
-        return {name: _array(table.column(name)) for name in table.column_names}
+        return {name: as_array(table.column(name)) for name in table.column_names}
 
     def drop(self, table: str) -> None:
         """Remove a temporary table."""
@@ -208,7 +208,7 @@ class IbisStore(SqlStore):
         cursor = self.run(text, native)
         names = [entry[0] for entry in cursor.description]
         columns = list(zip(*cursor.fetchall(), strict=True)) or [()] * len(names)
-        return {k: _array(pa.chunked_array([v])) for k, v in zip(names, columns, strict=True)}
+        return {k: as_array(pa.chunked_array([v])) for k, v in zip(names, columns, strict=True)}
 
     def _remove(self, table: str) -> None:
         if self.keeps:
@@ -219,7 +219,7 @@ def _new_name() -> str:
     return f"treebound_{uuid.uuid4().hex}"
 
 
-def _array(column: Any) -> NDArray[Any]:
+def as_array(column: Any) -> NDArray[Any]:
     """Numbers as such, decimals as the numbers that they are, anything else as objects."""
     if pa.types.is_decimal(column.type):
         try:

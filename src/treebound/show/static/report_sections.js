@@ -185,8 +185,9 @@ const showSizes = () => {
     if (step >= 0) go.addEventListener("click", () => goTo(step));
     const shown = (value) => quantity(value, 4, error);
     const inCosts = (value) => String(Number(value.toPrecision(4)));
-    const change = chosenCost !== null ? inCosts(difference) : isNumbers() ? shown(difference) : `${(100 * difference).toFixed(1)} points`;
-    const changed = leaves === chosen ? "chosen" : `${difference < 0 ? "" : "+"}${change}`;
+    const points = Math.round(1000 * difference) / 10 || 0;  // no negative zero
+    const change = chosenCost !== null ? inCosts(difference) : isNumbers() ? shown(difference) : `${points.toFixed(1)} points`;
+    const changed = leaves === chosen ? "chosen" : `${difference < 0 || !points ? "" : "+"}${change}`;
     return [go, ...(chosenCost === null ? [] : [inCosts(cost)]), isNumbers() ? shown(error) : percent(error), changed];
   });
   const costs = chosenCost === null ? [] : ["estimated mean cost"], error = `estimated ${isNumbers() ? "RMSE" : "error"}`;
@@ -276,7 +277,9 @@ const showStep = () => {
   const shown = isNumbers() ? quantity : percent, unit = isNumbers() ? "RMSE" : "error";
   if (step.estimated !== null) parts.push(`estimated ${unit} ${shown(step.estimated)}`);
   parts.push(`training ${unit} ${shown(share)}`);
-  if (step.certificate !== null) parts.push(`certified error at most ${boundPercent(step.certificate)}`);
+  const counts = data.stats[data.nodes[step.root][0]][2];
+  const useless = !isNumbers() && step.certificate >= 1 - Math.max(...counts) / counts.reduce((sum, each) => sum + each, 0);
+  if (step.certificate !== null) parts.push(`certified error at most ${boundPercent(step.certificate)}${useless ? " (no better than the baseline)" : ""}`);
   if (step.alternative) parts.push(`alternative ${number(state.step - onSlider.length + 1)}`);
   if (state.step === data.chosen) parts.push("chosen");
   if (data.choice !== null && state.step === data.choice.small) parts.push("the smallest within one standard error");

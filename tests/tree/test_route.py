@@ -162,3 +162,47 @@ def test_a_stored_tree_routes_the_same_and_stays_frozen():
     np.testing.assert_array_equal(again.apply(rows), reached)
     with pytest.raises(ValueError, match="read-only"):
         again.threshold[0] = 0.0
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["C", "F", "strided"]), st.booleans())
+@settings(max_examples=12)
+def test_values_of_nodes_are_written_by_any_number_of_threads(seed, layout, single):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(9000, 20_000))  # several blocks, the last one not full
+    X = rng.normal(size=(n, 3)).astype(np.float32 if single else np.float64)
+    X[rng.random((n, 3)) < rng.choice([0.0, 0.0001, 0.2])] = np.nan
+    columns = tuple(Column(name, missing=True) for name in "abc")
+    tree = grow_coded(X[:300], rng.integers(0, 3, size=300), columns, range(3))
+    expected = [slow_route(tree, row, "other") for row in X.tolist()]
+    rows = {"C": X, "F": np.asfortranarray(X), "strided": np.repeat(X, 2, axis=1)[:, ::2]}[layout]
+    tables = [
+        Matrix(columns, dense=rows),
+        Matrix(tuple(Column(name) for name in "abc"), dense=rows, unchecked=(True,) * 3),
+        Matrix(columns, tuple(rows.T)),
+    ]
+    nodes = tree.n_nodes
+    values = [
+        None, rng.random(nodes), rng.random((nodes, 2)), rng.random((nodes, 3)),
+        np.array([f"{i:x}" for i in range(nodes)]), rng.random(nodes) < 0.5,
+        np.array([str(i) for i in range(nodes)], dtype=object),
+    ]  # fmt: skip
+    for table, of_nodes in zip(tables * 3, values * 2, strict=False):
+        reached = tree.values_at(of_nodes, table, n_jobs=int(rng.integers(1, 9)))
+        wanted = np.array(expected) if of_nodes is None else of_nodes[expected]
+        np.testing.assert_array_equal(reached, wanted)
+
+
+@pytest.mark.parametrize("n", [500, 20_000])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_infinity_in_unchecked_columns_is_an_error_and_in_others_a_value(n, order):
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    columns = (Column("a"), Column("b"))
+    tree = grow_coded(X[:100], X[:100, 0] > 0, columns, (False, True))
+    reached = tree.apply(Matrix(columns, dense=X))
+    X = np.asarray(X, order=order)
+    X[n - 3, 1], X[7, 1] = np.inf, np.nan
+    np.testing.assert_array_equal(
+        tree.apply(Matrix(columns, dense=X, unchecked=(True, False)), n_jobs=3), reached
+    )
+    with pytest.raises(ValueError, match=rf"infinity.*column 'b', row {n - 3:,}"):
+        tree.apply(Matrix(columns, dense=X, unchecked=(True, True)), n_jobs=3)

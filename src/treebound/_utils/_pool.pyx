@@ -468,20 +468,34 @@ cdef void live(void* argument) noexcept nogil:
 cdef class Calls:
     """A function, its arguments, and its results."""
 
-    cdef object function, error
+    cdef object function
+    cdef object error           # of the first item that failed; or None
     cdef list items, results
+    cdef int64_t next, failed   # items
 
-
-cdef void call(void* context, Py_ssize_t item, int thread) noexcept with gil:
-    cdef Calls calls = <Calls>context
-    if calls.error is not None:
-        return
-    try:
-        calls.results[item] = calls.function(calls.items[item])
-    except BaseException as error:
-        if calls.error is None:
-            calls.error = error
+    cdef void fail(self, int64_t item, error):
+        """Keep the error of the first item that failed, as without threads; stop the rest."""
+        # items before it are under way; those that are stopped have not failed
+        if self.error is None or (
+            item < self.failed and not isinstance(error, KeyboardInterrupt)
+        ):
+            self.error, self.failed = error, item
         stop_others()
+
+
+cdef void call_each(void* context, Py_ssize_t hand, int thread) noexcept with gil:
+    """Call a function for the next item until none is left."""
+    # a thread needs the interpreter once, not for each item: to enter it takes a while
+    cdef Calls calls = <Calls>context
+    cdef int64_t item = 0
+    while calls.error is None:
+        item = add(&calls.next, 1)
+        if item >= len(calls.items):
+            return
+        try:
+            calls.results[item] = calls.function(calls.items[item])
+        except BaseException as error:
+            calls.fail(item, error)
 
 
 def each(function, items, n_threads=None):
@@ -497,7 +511,7 @@ def each(function, items, n_threads=None):
         return [function(item) for item in calls.items]
     calls.results = [None] * n
     with nogil:
-        pool.run_long(<Work>&call, <void*>calls, n)
+        pool.run_long(<Work>&call_each, <void*>calls, min(n, <Py_ssize_t>pool.n_threads))
     if calls.error is not None:
         raise calls.error
     return calls.results

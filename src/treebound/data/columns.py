@@ -68,6 +68,13 @@ class Column:
         return replace(self, categories=None, unlisted=self.n_categories, missing=True)
 
 
+def may_miss(columns: tuple[Column, ...], missing: Sequence[bool]) -> tuple[Column, ...]:
+    """The columns, with ``missing`` set where values are missing."""
+    if not any(missing):
+        return columns
+    return tuple(c.with_missing(c.missing or has) for c, has in zip(columns, missing, strict=True))
+
+
 # A nominal column of at least so many rows, with a larger share of distinct values, is an
 # identifier.
 IDENTIFIER_ROWS, _IDENTIFIER_SHARE = 50, 0.9

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils._pool import blocks, each
+from treebound._utils._pool import each
 from treebound._utils.choices import Unknown
 from treebound._utils.validation import invalid
-from treebound.data.columns import Column, Kind, place_of
+from treebound.data.columns import Column, Kind, may_miss, place_of
+from treebound.data.finite import check_finite, missing_columns
 from treebound.data.frames import Table, read_table
 from treebound.data.matrix import Matrix
 from treebound.data.raw import (
@@ -37,11 +38,12 @@ def learn_matrix(
     nominal, ordinal = chosen_columns(labels, categorical_features, ordinal_features)
     dense = table.floats() if not nominal and not ordinal else None
     if dense is not None:
-        return Matrix(_real_columns(labels, tuple(_missing_columns(dense, labels))), dense=dense)
-    learned = [
-        _learn_column(table.column(i), label, i in nominal, i in ordinal, ordinal.get(i))
-        for i, label in enumerate(labels)
-    ]
+        return Matrix(_real_columns(labels, tuple(missing_columns(dense, labels))), dense=dense)
+
+    def learn(i: int) -> tuple[Column, NDArray[Any]]:
+        return _learn_column(table.column(i), labels[i], i in nominal, i in ordinal, ordinal.get(i))
+
+    learned = each(learn, range(len(labels)))
     return Matrix(tuple(column for column, _ in learned), tuple(values for _, values in learned))
 
 
@@ -74,7 +76,7 @@ def _learn_column(
 ) -> tuple[Column, NDArray[Any]]:
     if raw.categories is None and not nominal and not ordinal:
         values = raw.floats()
-        return Column(label, missing=_check_finite(values, label)), values
+        return Column(label, missing=check_finite(values, label)), values
     kind: Kind = "ordinal" if ordinal or (raw.ordered and not nominal) else "nominal"
     if declared is not None:
         column = Column(label, kind, declared, declared=True)
@@ -84,7 +86,7 @@ def _learn_column(
         codes = raw.values
     else:
         if raw.values.dtype.kind == "f":
-            _check_finite(raw.values, label)
+            check_finite(raw.values, label)
         categories, codes = raw.distinct()
         column = Column(label, kind, tuple(categories))
         codes = codes.astype(smallest_ints(len(categories)))
@@ -140,10 +142,12 @@ def read_matrix(
     named: bool,
     needed: Sequence[bool] | NDArray[np.bool_] | None = None,
     handle_unknown: Unknown = "other",
+    check: bool = True,
 ) -> Matrix:
     """Read a table with known columns; see :meth:`Sample.read`.
 
-    Columns that are not needed are filled with missing values, without a mark.
+    Columns that are not needed are filled with missing values, without a mark. If it is not to
+    ``check`` that values are finite, routing will; see ``Matrix.unchecked``.
     """
     table = read_table(X)
     columns = tuple(columns)
@@ -154,34 +158,19 @@ def read_matrix(
     if dense is not None and None not in places:
         if places != list(range(dense.shape[1])):
             dense = dense[:, np.array(places)]
-        missing = _missing_columns(dense, [column.name for column in columns], wanted)
-        return Matrix(_may_miss(columns, missing), dense=dense)
-    values = [
-        _read_column(table.column(at), column, handle_unknown)
-        if at is not None and want
-        else np.full(table.shape[0], np.nan if column.kind == "real" else np.int8(MISSING))
-        for at, column, want in zip(places, columns, wanted, strict=True)
-    ]
-    missing = [
-        want
-        and bool(
-            (
-                np.isnan(column_values)
-                if column_values.dtype.kind == "f"
-                else column_values == MISSING
-            ).any()
-        )
-        for column_values, want in zip(values, wanted, strict=True)
-    ]
+        unchecked = Matrix(columns, dense=dense, unchecked=tuple(wanted))
+        return unchecked.checked() if check else unchecked
+
+    def read(at: int | None, column: Column, want: bool) -> tuple[NDArray[Any], bool]:
+        if at is not None and want:
+            return _read_column(table.column(at), column, handle_unknown)
+        blank = np.nan if column.kind == "real" else np.int8(MISSING)
+        return np.broadcast_to(blank, table.shape[0]), False
+
+    columns_read = each(lambda args: read(*args), zip(places, columns, wanted, strict=True))
+    values, missing = zip(*columns_read, strict=True) if columns_read else ((), ())
     routed = handle_unknown if handle_unknown in ("majority", "stop") else "other"
-    return Matrix(_may_miss(columns, missing), tuple(values), handle_unknown=routed)
-
-
-def _may_miss(columns: tuple[Column, ...], missing: Sequence[bool]) -> tuple[Column, ...]:
-    """The columns, with ``missing`` set where values are missing."""
-    if not any(missing):
-        return columns
-    return tuple(c.with_missing(c.missing or has) for c, has in zip(columns, missing, strict=True))
+    return Matrix(may_miss(columns, missing), values, handle_unknown=routed)
 
 
 def _places(
@@ -206,14 +195,17 @@ def _places(
     return [at.get(column.name) for column in columns]
 
 
-def _read_column(raw: RawColumn, column: Column, handle_unknown: Unknown) -> NDArray[Any]:
+def _read_column(
+    raw: RawColumn, column: Column, handle_unknown: Unknown
+) -> tuple[NDArray[Any], bool]:
+    """The values of a column, and whether some are missing."""
     if column.kind != "real":
-        return _codes(raw, column, handle_unknown=handle_unknown, hint=_CHOOSE_UNKNOWN)
+        codes = _codes(raw, column, handle_unknown=handle_unknown, hint=_CHOOSE_UNKNOWN)
+        return codes, bool((codes == MISSING).any())
     if raw.categories:
         raise ValueError(_changed(column, "numbers", raw.family))
     values = raw.floats()
-    _check_finite(values, column.name)
-    return values
+    return values, check_finite(values, column.name)
 
 
 _CHOOSE_UNKNOWN = "choose another 'handle_unknown' than 'error' to predict such rows too."
@@ -260,37 +252,3 @@ def _unknown(raw: RawColumn, column: Column, row: int, hint: str) -> str:
         f"Column {column.name!r} holds a category that is not among its "
         f"{len(column.categories or ()):,} known ones: {value!r}, in row {row:,}. Hint: {hint}"
     )
-
-
-# -- infinities and missing values -------------------------------------------------------------
-
-
-def _missing_columns(
-    dense: NDArray[Any], labels: Sequence[str], needed: Sequence[bool] | None = None
-) -> list[bool]:
-    """Which of the needed columns have missing values; infinity in these is an error."""
-    # Fast check: a sum is finite unless a value is not, or the sum overflows.
-    with np.errstate(over="ignore", invalid="ignore"):
-        totals = each(lambda ends: dense[slice(*ends)].sum(), blocks(len(dense)))
-        if np.isfinite(totals).all():
-            return [False] * dense.shape[1]
-        sums = dense.sum(axis=0)
-    missing = [False] * len(sums)
-    for i in np.flatnonzero(~np.isfinite(sums)).tolist():
-        missing[i] = (needed is None or needed[i]) and _check_finite(dense[:, i], labels[i])
-    return missing
-
-
-def _check_finite(values: NDArray[Any], label: str) -> bool:
-    """Return a mask of missing values; infinity is an error."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum()):
-            return False
-    infinite = np.isinf(values)
-    if infinite.any():
-        raise ValueError(
-            f"Input X contains infinity or a value too large for dtype({values.dtype.name!r}): "
-            f"column {label!r}, row {int(infinite.argmax()):,}. "
-            "Hint: make it missing (NaN) or a number."
-        )
-    return bool(np.isnan(values).any())

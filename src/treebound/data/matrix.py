@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.frozen import set_fields
-from treebound.data.columns import Column
+from treebound.data.columns import Column, may_miss
+from treebound.data.finite import missing_columns
 from treebound.data.raw import MISSING, UNKNOWN, smallest_ints
 
 # A part of a matrix with fewer values is copied.
@@ -37,6 +38,9 @@ class Matrix:
     arrays: tuple[NDArray[Any], ...] = ()  # one per column; empty if there is ``dense``
     dense: NDArray[np.floating[Any]] | None = None  # of real columns of the same type
     handle_unknown: str = "other"  # how routing handles unknown categories: or "majority", "stop"
+    # Only between reading and routing: by column of ``dense`` whether it is not checked yet that
+    # its values are finite, nor marked that some are missing.
+    unchecked: tuple[bool, ...] = ()
 
     @cached_property
     def values(self) -> tuple[NDArray[Any], ...]:
@@ -60,6 +64,13 @@ class Matrix:
         It has no effect on results, and is not copied or pickled with the matrix.
         """
         return {}
+
+    def checked(self) -> Matrix:
+        """The matrix with marks of missing values; infinity is an error."""
+        if self.dense is None or not self.unchecked:
+            return self
+        missing = missing_columns(self.dense, [c.name for c in self.columns], self.unchecked)
+        return Matrix(may_miss(self.columns, missing), dense=self.dense)
 
     @staticmethod
     def empty(columns: Sequence[Column]) -> Matrix:

@@ -130,6 +130,16 @@ def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def _below(hashes: Words, limit: np.uint64) -> Words:
+    """The hashes below a limit, found by the threads of the context."""
+
+    def below(ends: tuple[int, int]) -> Words:
+        block = hashes[slice(*ends)]
+        return block[block < limit]
+
+    return np.concatenate(each(below, blocks(len(hashes))))
+
+
 @dataclass(frozen=True, eq=False)
 class RowSketch:
     """The smallest hashes of some rows, how often each occurs, and how many rows there were."""
@@ -145,7 +155,7 @@ class RowSketch:
         """Return the sketch of some rows."""
         limit = min(1.0, 2 * cls.SIZE / max(len(hashes), 1))
         while True:  # look only at hashes that are small enough to matter
-            least = hashes if limit == 1.0 else hashes[hashes < np.uint64(limit * 2.0**64)]
+            least = hashes if limit == 1.0 else _below(hashes, np.uint64(limit * 2.0**64))
             distinct, counts = np.unique(least, return_counts=True)
             if limit == 1.0 or len(distinct) >= cls.SIZE:
                 return cls(distinct[: cls.SIZE], counts[: cls.SIZE], len(hashes))

@@ -380,7 +380,7 @@ class TreeEstimator(FittedTree[AnyModel]):
         with Threads(effective_jobs(self.n_jobs)):
             model, table = self._fitted(), read_table(X)
             validate_data(self, X, reset=False, skip_check_array=True)
-            return model.read(table, whole=True)
+            return model.read(table, whole=True, check=False)
 
     def _predict(self, X: Any, output: Any, predict: Callable[..., Any], **options: Any) -> Any:
         """Return predictions, lazily in a database (as further columns) and on Dask."""

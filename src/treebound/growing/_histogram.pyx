@@ -45,8 +45,8 @@ cdef enum:
     SIDE_BY_SIDE = 32          # columns: a C-ordered matrix is read once, in the order of memory
     SPARSE = 4           # rows this far apart are prefetched to be counted
     CODING_ROWS = 8192   # coded by a thread at a time
-    PARTING_ROWS = 8192
-    COUNTING_ROWS = 4096    # counted by a thread at a time, at least,
+    PARTING_ROWS = 4096
+    COUNTING_ROWS = 2048    # counted by a thread at a time, at least,
     ADDED_CELLS = 2048   # counts that a thread adds up at a time
     MAX_THREADS = 256
     TOGETHER = 4096      # panel by panel
@@ -328,9 +328,12 @@ cdef void look_for_ends(void* context, Py_ssize_t block, int thread) noexcept no
 
 cdef Py_ssize_t blocks_of(Py_ssize_t n, Py_ssize_t least, Pool pool) noexcept nogil:
     """Into how many blocks rows are divided for threads; one for one thread."""
+    cdef Py_ssize_t n_blocks = min(n // least, 4 * pool.n_threads, <Py_ssize_t>MAX_BLOCKS)
     if pool.n_threads == 1:
         return 1
-    return max(1, min(n // least, 4 * pool.n_threads, <Py_ssize_t>MAX_BLOCKS))
+    if n_blocks > pool.n_threads:  # the same number for each
+        n_blocks -= n_blocks % pool.n_threads
+    return max(1, n_blocks)
 
 
 cdef struct Parting:
@@ -877,7 +880,7 @@ def code_shard(Bins bins, columns, Py_ssize_t n_rows, Pool pool=None):
     # The least and the greatest value of every column, of these rows and those of the bins; whether
     # values are missing; which bins hold one value only.
     cdef CodedBins coded = CodedBins(bins, 1, False)
-    codes = np.zeros(n_rows * coded.data.row_bytes, dtype=np.uint8)
+    codes = np.empty(n_rows * coded.data.row_bytes, dtype=np.uint8)
     cdef Py_ssize_t j
     cdef list single = [bins.single(j) for j in range(bins.n_columns)]
     cdef Binned* data = coded.of(codes, single)

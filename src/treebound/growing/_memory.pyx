@@ -52,7 +52,7 @@ cdef enum:
     REPORT_EVERY = 50     # pauses of 20 milliseconds
     BRANCHES = 4          # subtrees for each thread
     BRANCH_ROWS = 2048    # fewer rows are not worth a search by several threads
-    LABELS = 32768        # rows whose classes a thread counts at a time
+    LABELS = 8192         # rows whose classes a thread counts at a time
     MAX_THREADS = 256
     NUMBER_CROSSING = 200 # least rows of a node of numbers with a histogram
     CHAIN = 128           # rows of a node that may be a chain; splits a column that make it pay

@@ -89,10 +89,11 @@ class BaseModel(Generic[PathTree, PathChoice]):
 
     # -- rows --------------------------------------------------------------------------------
 
-    def read(self, X: Any, *, whole: bool = False) -> Matrix:
+    def read(self, X: Any, *, whole: bool = False, check: bool = True) -> Matrix:
         """Read rows for prediction: the columns that the tree splits on, or the whole table."""
         table = read_table(X)
-        return read_matrix(table, self.columns, **self._options(table, self.tree, whole))
+        options = self._options(table, self.tree, whole)
+        return read_matrix(table, self.columns, **options, check=check)
 
     def _options(self, table: Table, tree: BaseTree, whole: bool) -> dict[str, Any]:
         """How the columns of a table are found, and which are needed."""
@@ -135,12 +136,19 @@ class BaseModel(Generic[PathTree, PathChoice]):
 
     def apply(self, X: Any, n_jobs: int | None = None) -> NDArray[np.int32]:
         """The node that each row of a table or Matrix reaches; tables may come in batches."""
+        return self._values_at(None, X, n_jobs)
+
+    def _values_at(
+        self, values: NDArray[Any] | None, X: Any, n_jobs: int | None = None
+    ) -> NDArray[Any]:
+        """The value of the node that each row reaches, of one value for each node, or the node."""
         if is_stream(X):
             nodes = until_settled(lambda: [nodes for _, nodes in self.reached(X, n_jobs)])
-            return np.concatenate(nodes) if nodes else np.empty(0, dtype=np.int32)
+            reached = np.concatenate(nodes) if nodes else np.empty(0, dtype=np.int32)
+            return reached if values is None else values.take(reached, axis=0)
         with Threads(effective_jobs(n_jobs)):
-            matrix = X if isinstance(X, Matrix) else self.read(X)
-            return self.tree.apply(matrix, n_jobs=n_jobs)
+            matrix = X if isinstance(X, Matrix) else self.read(X, check=False)
+            return self.tree.values_at(values, matrix, n_jobs=n_jobs)
 
     def reached(
         self, X: Any, n_jobs: int | None = None, *, whole: bool = False

@@ -10,9 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils._pool import Threads
 from treebound._utils.choices import CertificateKind
-from treebound._utils.jobs import effective_jobs, take
 from treebound._utils.validation import Number, WordedError, check, invalid, parts_of
 from treebound.certificate.abstention import Abstention
 from treebound.certificate.by_class import by_class_on_rows
@@ -162,15 +160,11 @@ class Model(LabelledRowReader):
 
     def predict(self, X: Any, n_jobs: int | None = None) -> NDArray[Any]:
         """The class of each row."""
-        nodes = self.apply(X, n_jobs)
-        with Threads(effective_jobs(n_jobs)):
-            return take(self.classes[self.tree.label], nodes)
+        return self._values_at(self.classes[self.tree.label], X, n_jobs)
 
     def predict_proba(self, X: Any, n_jobs: int | None = None) -> NDArray[np.float64]:
         """The probability of each class for each row."""
-        nodes = self.apply(X, n_jobs)
-        with Threads(effective_jobs(n_jobs)):
-            return take(self.node_probabilities, nodes)
+        return self._values_at(self.node_probabilities, X, n_jobs)
 
     @cached_property
     def node_probabilities(self) -> NDArray[np.float64]:

@@ -9,9 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils._pool import Threads
 from treebound._utils.arrays import Floats
-from treebound._utils.jobs import effective_jobs, take
 from treebound._utils.quantities import quantity
 from treebound._utils.validation import (
     Number,
@@ -126,13 +124,11 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
 
     def predict(self, X: Any, n_jobs: int | None = None) -> Floats:
         """The predicted number of each row."""
-        nodes = self.apply(X, n_jobs)
-        with Threads(effective_jobs(n_jobs)):
-            return take(self.tree.value, nodes)
+        return self._values_at(self.tree.value, X, n_jobs)
 
     def predict_interval(self, X: Any, coverage: float = 0.9, n_jobs: int | None = None) -> Floats:
         """The lower and the upper end of an interval for each row, shape (n_rows, 2)."""
-        return self.node_intervals(coverage).take(self.apply(X, n_jobs), axis=0)
+        return self._values_at(self.node_intervals(coverage), X, n_jobs)
 
     @property
     def has_intervals(self) -> bool:

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 SPLIT: np.dtype[np.void]
 STEP: np.dtype[np.void]
+TYPES: list[np.dtype[Any]]
 
 def route(
     X: NDArray[np.floating[Any]],
@@ -16,7 +17,16 @@ def route(
 def walk(
     X: NDArray[np.floating[Any]],
     steps: NDArray[np.void],
-    reached: NDArray[np.int32],
-    codes: bool,
+    values: NDArray[np.uint8] | None,
+    results: NDArray[np.uint8],
     complete: bool,
+    check: bool,
+    n_threads: int,
+) -> bool: ...
+def walk_columns(
+    columns: list[NDArray[Any]],
+    steps: NDArray[np.void],
+    values: NDArray[np.uint8] | None,
+    results: NDArray[np.uint8],
+    n_threads: int,
 ) -> None: ...

@@ -4,8 +4,12 @@
 #ifndef TREEBOUND_WALK_H
 #define TREEBOUND_WALK_H
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#include "processor.h"
 
 /* A node; its children are adjacent. A value goes right if it is above `high` or below `low`, a
    missing one if `missing` is 1. A leaf is the child of itself and accepts all values. */
@@ -114,5 +118,62 @@ WALK(walk_complete_float, float, (ptrdiff_t)sizeof(float), ABOVE)
 WALK(walk_double, double, stride, (ABOVE | MISSING))
 WALK(walk_float, float, stride, (ABOVE | MISSING))
 WALK(walk_codes, double, stride, (ABOVE | (value < step->low) | MISSING))
+
+typedef int (*AllFinite)(const char *first, ptrdiff_t n);
+typedef void (*Copy)(
+    const char *first, ptrdiff_t stride, ptrdiff_t n, double *to, ptrdiff_t width);
+
+/* Whether all of `n` adjacent values are finite: any other times zero is NaN. */
+#define ALL_FINITE(name, value_t)                                                                  \
+    FOR_THIS_PROCESSOR                                                                             \
+    static int name(const char *first, ptrdiff_t n)                                                \
+    {                                                                                              \
+        const value_t *values = (const value_t *)first;                                            \
+        value_t sums[16] = {0}, sum = 0;                                                           \
+        ptrdiff_t i = 0;                                                                           \
+        for (; i + 16 <= n; i += 16)                                                               \
+            for (int k = 0; k < 16; k++) sums[k] += values[i + k] * 0;                             \
+        for (; i < n; i++) sum += values[i] * 0;                                                   \
+        for (int k = 0; k < 16; k++) sum += sums[k];                                               \
+        return sum == 0;                                                                           \
+    }
+
+ALL_FINITE(all_finite_double, double)
+ALL_FINITE(all_finite_float, float)
+
+/* Copy values into a column of rows of `width` doubles; a missing category is NaN. */
+#define COPY(name, value_t, MISSING_VALUE)                                                         \
+    static void name(                                                                              \
+        const char *first, ptrdiff_t stride, ptrdiff_t n, double *to, ptrdiff_t width)             \
+    {                                                                                              \
+        for (ptrdiff_t i = 0; i < n; i++) {                                                        \
+            value_t value = *(const value_t *)(first + i * stride);                                \
+            to[i * width] = MISSING_VALUE ? NAN : (double)value;                                   \
+        }                                                                                          \
+    }
+
+COPY(copy_double, double, 0)
+COPY(copy_float, float, 0)
+COPY(copy_int8, int8_t, value == -1)
+COPY(copy_int16, int16_t, value == -1)
+COPY(copy_int32, int32_t, value == -1)
+
+/* The value of the node of each row, of `size` bytes. */
+static void look_up(
+    const char *values, ptrdiff_t size, const int32_t *nodes, ptrdiff_t n, char *to)
+{
+#define LOOK_UP(bytes)                                                                             \
+    for (ptrdiff_t i = 0; i < n; i++) memcpy(to + i * (bytes), values + nodes[i] * (bytes), bytes);
+    if (size == 4) {
+        LOOK_UP(4)
+    } else if (size == 8) {
+        LOOK_UP(8)
+    } else if (size == 16) {
+        LOOK_UP(16)
+    } else {
+        LOOK_UP(size)
+    }
+#undef LOOK_UP
+}
 
 #endif

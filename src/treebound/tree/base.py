@@ -238,9 +238,30 @@ class BaseTree(SplitArrays, ABC):
         -------
         ndarray of int32, shape (n_rows,)
         """
-        return route.apply(
-            self, X, X.handle_unknown if handle_unknown is None else handle_unknown, n_jobs
-        )
+        return self.values_at(None, X, handle_unknown, n_jobs)
+
+    def values_at(
+        self,
+        values: NDArray[Any] | None,
+        X: Matrix,
+        handle_unknown: str | None = None,
+        n_jobs: int | None = None,
+    ) -> NDArray[Any]:
+        """The value of the node that each row reaches.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_nodes,) or (n_nodes, ...), or None
+            A value for each node; None for its index.
+        X, handle_unknown, n_jobs
+            See :meth:`apply`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, ...)
+        """
+        unknown = X.handle_unknown if handle_unknown is None else handle_unknown
+        return route.values_at(self, values, X, unknown, n_jobs)
 
     @cached_property
     def _splits(self) -> dict[str, NDArray[Any]]:

@@ -190,7 +190,7 @@ class Tree(BaseTree):
         X, handle_unknown
             See :meth:`apply`.
         """
-        return self.classes[self.label][self.apply(X, handle_unknown)]
+        return self.values_at(self.classes[self.label], X, handle_unknown)
 
     # -- new trees from this one -----------------------------------------------------------
 

@@ -216,7 +216,7 @@ class RegressionTree(BaseTree):
         X, handle_unknown
             See :meth:`~treebound.tree.base.BaseTree.apply`.
         """
-        return self.value[self.apply(X, handle_unknown)]
+        return self.values_at(self.value, X, handle_unknown)
 
     def sums_on(
         self, X: Matrix, target: NumericTarget, handle_unknown: str | None = None

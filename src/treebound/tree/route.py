@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils._pool import each, threads_in_context
+from treebound._utils._pool import threads_in_context
 from treebound._utils.arrays import Codes
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import invalid
 from treebound.data.matrix import MatrixPart
-from treebound.tree._route import SPLIT, STEP, route, walk
+from treebound.tree._route import SPLIT, STEP, TYPES, route, walk, walk_columns
 from treebound.tree._structure import COLUMN
 
 if TYPE_CHECKING:
@@ -26,15 +25,18 @@ if TYPE_CHECKING:
 # The policies for unknown categories that routing handles; reading handles the others.
 ROUTED = ("other", "majority", "stop")
 _NO_CODE = -1
-_ROWS_A_THREAD = 20_000
+_ROWS_A_THREAD = 10_000
 _FEW_ROWS = 1000  # fewer are not worth the preparation of a walk of many together
-_BLOCK = 8192  # rows of mixed columns copied into one array at a time
 
 
-def apply(
-    tree: BaseTree, X: Matrix, handle_unknown: str = "other", n_jobs: int | None = None
-) -> Codes:
-    """The node that each row reaches; see `Tree.apply`."""
+def values_at(
+    tree: BaseTree,
+    values: NDArray[Any] | None,
+    X: Matrix,
+    handle_unknown: str = "other",
+    n_jobs: int | None = None,
+) -> NDArray[Any]:
+    """The value of the node that each row reaches; see `BaseTree.values_at`."""
     if len(X.columns) != len(tree.columns):
         must = f"a Matrix of {len(tree.columns)} columns"
         raise invalid("X", "Tree.apply", must, len(X.columns))
@@ -42,23 +44,24 @@ def apply(
         must = f"one of {', '.join(map(repr, ROUTED))}"
         hint = "'missing' and 'error' take effect when a table is read."
         raise invalid("handle_unknown", "Tree.apply", must, handle_unknown, hint)
-    if tree.n_nodes == 1:
-        return np.zeros(X.n_rows, dtype=np.int32)
+    if values is not None and values.dtype == object:
+        return values.take(values_at(tree, None, X, handle_unknown, n_jobs), axis=0)
     if isinstance(X, MatrixPart):
         X = X.copied(_used(tree))
-    reached = np.empty(X.n_rows, dtype=np.int32)
+    shape, dtype = ((), np.int32) if values is None else (values.shape[1:], values.dtype)
+    results = np.empty((X.n_rows, *shape), dtype=dtype)
+    if tree.n_nodes == 1 or not X.n_rows:
+        X.checked()
+        results[:] = 0 if values is None else values[0]
+        return results
     few = X.n_rows < _FEW_ROWS and "steps" not in tree._splits
-    if X.dense is None and handle_unknown != "other" and _any_unknown(tree, X):
-        route(float_rows(tree, X), splits(tree, handle_unknown), reached)
-    elif few and X.dense is not None:
-        route(X.dense, splits(tree), reached)
-    elif X.n_rows < 2 * _ROWS_A_THREAD or (jobs := _jobs(n_jobs)) == 1:
-        _walk_rows(tree, X, reached, 0, X.n_rows)
-    else:
-        parts = min(4 * jobs, X.n_rows // _ROWS_A_THREAD + 1)  # some threads are faster than others
-        ends = np.linspace(0, X.n_rows, parts + 1).astype(int).tolist()
-        each(lambda span: _walk_rows(tree, X, reached, *span), pairwise(ends), jobs)
-    return reached
+    unknown = X.dense is None and handle_unknown != "other" and _any_unknown(tree, X)
+    if not unknown and not (few and X.dense is not None):
+        _walk(tree, X, _bytes(values), _bytes(results), _jobs(n_jobs))
+        return results
+    reached = np.empty(X.n_rows, dtype=np.int32)
+    route(float_rows(tree, X.checked()), splits(tree, handle_unknown), reached)
+    return reached if values is None else values.take(reached, axis=0)
 
 
 def _jobs(n_jobs: int | None) -> int:
@@ -66,31 +69,38 @@ def _jobs(n_jobs: int | None) -> int:
     return max(effective_jobs(n_jobs), threads_in_context() if n_jobs is None else 1)
 
 
+def _bytes(values: NDArray[Any] | None) -> NDArray[np.uint8] | None:
+    """The bytes of each value."""
+    if values is None:
+        return None
+    return np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)
+
+
 def _used(tree: BaseTree) -> Codes:
     """The columns of the splits."""
     return np.unique(tree.feature[tree.feature >= 0])
 
 
-def _walk_rows(tree: BaseTree, X: Matrix, reached: Codes, start: int, stop: int) -> None:
-    """Route the rows from start to stop; mixed columns are copied block by block."""
+def _walk(
+    tree: BaseTree, X: Matrix, values: NDArray[np.uint8] | None, results: Any, jobs: int
+) -> None:
+    """Route many rows, and write the bytes of their results."""
+    jobs = max(1, min(jobs, X.n_rows // _ROWS_A_THREAD))
     if X.dense is not None:
-        rows = X.dense[start:stop]
-        complete = X.complete and rows.flags.c_contiguous
-        walk(rows, _steps(tree), reached[start:stop], False, complete)
+        check = bool(X.unchecked)
+        if not walk(X.dense, _steps(tree), values, results, X.complete, check, jobs):
+            X.checked()  # some are missing: raises an error if others are infinite
         return
     steps, used = _steps(tree).copy(), _used(tree)
     steps["column"] = np.searchsorted(used, steps["column"])  # among those that are used
-    columns = [X.values[at] for at in used.tolist()]
-    side_by_side = np.empty((min(_BLOCK, stop - start), len(columns)))
-    for first in range(start, stop, _BLOCK):
-        last = min(first + _BLOCK, stop)
-        rows = side_by_side[: last - first]
-        for at, column in enumerate(columns):
-            values = column[first:last]
-            rows[:, at] = values
-            if values.dtype.kind != "f" and values.size and values.min() < 0:
-                rows[values == -1, at] = np.nan
-        walk(rows, steps, reached[first:last], True, False)
+    walk_columns([_plain(X.values[at]) for at in used.tolist()], steps, values, results, jobs)
+
+
+def _plain(values: NDArray[Any]) -> NDArray[Any]:
+    """Values in a type that the kernel reads."""
+    if values.dtype in TYPES and values.flags.aligned:
+        return values
+    return values.astype(np.int32 if values.dtype.kind in "iub" else np.float64)
 
 
 def _any_unknown(tree: BaseTree, X: Matrix) -> bool:
@@ -145,7 +155,7 @@ def decision_path(tree: BaseTree, X: Matrix, handle_unknown: str = "other") -> c
     ends = np.concatenate([[0], np.cumsum(tree.node_depth + 1)])
     nodes = np.concatenate(paths)
     to_nodes = csr_matrix((np.ones_like(nodes), nodes, ends), shape=(len(paths), len(paths)))
-    return to_nodes[apply(tree, X, handle_unknown)]
+    return to_nodes[values_at(tree, None, X, handle_unknown)]
 
 
 def path_to(tree: BaseTree, node: int) -> list[int]:

@@ -59,12 +59,12 @@ def test_an_abstention_is_no_error(swapped) -> None:
     trees = (plain, careful) if swapped else (careful, plain)
     a, b = (model.predict(test_X) for model in trees)
     comparison = tb.compare(*trees, test_X, test_y)
-    for own, errors, abstained in (
+    for predicted, errors, abstained in (
         (a, comparison.errors_a, comparison.abstained_a),
         (b, comparison.errors_b, comparison.abstained_b),
     ):
-        assert abstained == (own == "abstain").sum()
-        assert errors == ((own != test_y) & (own != "abstain")).sum()
+        assert abstained == (predicted == "abstain").sum()
+        assert errors == ((predicted != test_y) & (predicted != "abstain")).sum()
     both = (a != "abstain") & (b != "abstain")
     assert 0 < both.sum() < len(test_y)
     assert comparison.only_a == (both & (a == test_y) & (b != test_y)).sum()

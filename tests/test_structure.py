@@ -126,7 +126,7 @@ def test_objects_are_not_changed_behind_their_backs() -> None:
             if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del):
                 assert not re.match(r"vars\(|.*\.__dict__\[", text), (name, text)
             if isinstance(node, ast.Call):
-                changes = r"(vars\(.*\)|.*\.__dict__)\.(update|setdefault)\("
+                changes = r"(vars\(.*\)|.*\.__dict__)\.(update|setdefault|pop|clear)\("
                 assert not re.match(changes, text), (name, text)
                 if text.startswith("object.__setattr__"):
                     assert name == "_utils/frozen.py"

@@ -178,7 +178,7 @@ def test_paths_stay_in_a_group_of_columns():
         ({"interaction_cst": 3}, "a list of groups"),
         (
             {"monotonic_cst": {"up": -1}, "forced_splits": ["up <= 0"]},
-            "'up' in 'first' breaks the order",
+            "'up' in 'forced_splits' breaks the order that 'monotonic_cst' requires",
         ),
         (
             {"monotonic_cst": {"up": 1}, "certificate": "prior"},

@@ -105,3 +105,11 @@ def test_wins_ties_and_losses_are_all_there_is(pairs):
     assert won + tied + lost == len(pairs)
     assert win_tie_loss(other, one) == (lost, tied, won)
     assert tied == sum(abs(a - b) <= 1 for a, b in pairs)
+
+
+def test_means_that_differ_by_rounding_are_ties():
+    means = np.random.default_rng(0).integers(0, 6, size=(9, 4)) / 7.0
+    noise = 1e-16 * np.random.default_rng(1).choice([-1.0, 0.0, 1.0], size=means.shape)
+    assert (means + noise != means).any()
+    np.testing.assert_array_equal(rank(means + noise).ranks, rank(means).ranks)
+    assert wilcoxon(*(means + noise)[:, :2].T) == wilcoxon(*means[:, :2].T)

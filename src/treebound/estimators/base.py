@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from treebound.show.report_data import AlternativeTrees
 
 AnyModel = TypeVar("AnyModel", Model, RegressionModel)
+_FEW_ROWS = 100  # one thread predicts them
 # Methods of scikit-learn's trees, and the attributes that replace them.
 OF_SKLEARN = {
     "get_n_leaves": "use n_leaves_.",
@@ -346,6 +347,7 @@ class TreeEstimator(FittedTree[AnyModel]):
     """How an estimator of scikit-learn stores its model and reads rows."""
 
     n_features_in_: int
+    feature_names_in_: NDArray[Any]  # if the columns have names
     n_jobs: int | None
 
     def __sklearn_tags__(self) -> Tags:
@@ -359,7 +361,8 @@ class TreeEstimator(FittedTree[AnyModel]):
         """Set the model, and the names of its columns."""
         self.model_ = model
         self.n_features_in_ = len(model.columns)
-        self.__dict__.pop("feature_names_in_", None)
+        if "feature_names_in_" in vars(self):
+            del self.feature_names_in_
         if model.reading.named:
             names = [column.name for column in model.columns]
             self.feature_names_in_ = np.array(names, dtype=object)
@@ -377,10 +380,14 @@ class TreeEstimator(FittedTree[AnyModel]):
 
     def _read(self, X: Any) -> Matrix:
         """The rows of a table, after scikit-learn's checks of the state and the columns."""
-        with Threads(effective_jobs(self.n_jobs)):
-            model, table = self._fitted(), read_table(X)
+        model, table = self._fitted(), read_table(X)
+        with Threads(effective_jobs(self._jobs(table.shape[0]))):
             validate_data(self, X, reset=False, skip_check_array=True)
             return model.read(table, whole=True, check=False)
+
+    def _jobs(self, n_rows: int) -> int | None:
+        """Return ``n_jobs``, or 1 for few rows: to look it up takes as long as they do."""
+        return 1 if n_rows < _FEW_ROWS else self.n_jobs
 
     def _predict(self, X: Any, output: Any, predict: Callable[..., Any], **options: Any) -> Any:
         """Return predictions, lazily in a database (as further columns) and on Dask."""
@@ -393,7 +400,10 @@ class TreeEstimator(FittedTree[AnyModel]):
             from treebound.engines.dask.table import lazy_predictions
 
             return lazy_predictions(self._fitted(), X, output, predict)
-        return predict(self._fitted(), self._rows(X))
+        rows = self._rows(X)
+        if isinstance(rows, Matrix):
+            predict = partial(predict, n_jobs=self._jobs(rows.n_rows))
+        return predict(self._fitted(), rows)
 
     def apply(self, X: Any) -> Any:
         """Return the node of ``tree_`` that each row reaches, an array of shape (n_rows,).

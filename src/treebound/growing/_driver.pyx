@@ -408,8 +408,8 @@ cdef class Driver:
             with gil:
                 name = self.rules_as_given["names"][split.column]
                 raise ValueError(
-                    f"A split on {name!r} in 'first' breaks the order that 'monotonic_cst' requires "
-                    "for. Hint: leave one of them out."
+                    f"A split on {name!r} in 'forced_splits' breaks the order that 'monotonic_cst' "
+                    "requires. Hint: leave one of them out."
                 )
         return 0
 

@@ -19,6 +19,9 @@ from scipy import stats
 
 from treebound._utils.arrays import Floats
 
+# Digits of means after the point; more of them are rounding, which depends on the machine.
+_DIGITS = 12
+
 
 @dataclass(frozen=True)
 class MeanDifference:
@@ -53,7 +56,7 @@ def difference(first: Floats, second: Floats, *, overlap: float = 0.0) -> MeanDi
 
 def wilcoxon(first: Floats, second: Floats) -> float:
     """The p-value of "no difference" by Wilcoxon's signed ranks."""
-    gaps = _gaps(first, second)
+    gaps = _gaps(first, second).round(_DIGITS)
     if not np.any(gaps):
         return 1.0
     with warnings.catch_warnings():
@@ -97,7 +100,7 @@ def rank(means: Floats) -> Ranking | None:
     n, k = means.shape
     if k < 3 or n < 2:
         return None
-    ranks = stats.rankdata(-means, axis=1)
+    ranks = stats.rankdata(-means.round(_DIGITS), axis=1)
     # SciPy divides by zero where all models are level on every set
     level = float(np.ptp(ranks)) == 0.0
     chi2 = 0.0 if level else float(stats.friedmanchisquare(*ranks.T).statistic)

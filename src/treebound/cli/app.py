@@ -23,7 +23,7 @@ from treebound._utils.validation import Phrase, Setting, WordedError, join_parts
 def _new_app() -> App:
     return App(
         name="treebound",
-        help="Decision trees that prune themselves with a generalization bound.",
+        help="Fit one decision tree that people can read, check and edit, with a guarantee.",
         version=lambda: treebound.__version__,
         suppress_keyboard_interrupt=False,  # main prints how it ended
     )

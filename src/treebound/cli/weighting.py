@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from treebound.model import Model
     from treebound.model.parameters import FitParameters
 
-Numbers = Annotated[tuple[str, ...], Parameter(negative="")]
+Numbers = Annotated[tuple[str, ...], Parameter(negative="", show_default=False)]
 
 
 @Parameter(name="*", group=Group("Weights", sort_key=3))

@@ -76,6 +76,12 @@ def test_numbers_are_recognised_and_fitted(frame, database, tmp_path, capsys):
     np.testing.assert_array_equal(pd.read_csv(written).price, predicted)
     _, _, err = run(capsys, "fit", table, "--target", "rooms", "--ignore", "price")
     assert "regression" not in err
+    options = ("--target", "price", "--groups", "rooms", "--certificate", "held-out")
+    _, out, err = run(capsys, "fit", table, *options)
+    reg = tb.BoundTreeRegressor(certificate="held-out")
+    y, groups = 3 * frame.x + (frame.colour == "red"), frame.x.round()
+    assert out.strip() == reg.fit(columns, y, groups=groups).to_text().strip()
+    assert str(reg.certificate_) in err
 
 
 REFUSED = [

@@ -84,6 +84,11 @@ def test_a_stream_gives_the_tree_of_memory(table, capsys, monkeypatch, target, t
     reg = tb.BoundTreeRegressor(certificate=None).fit(frame[["area", "town"]], frame[target])
     assert out.strip() == reg.to_text().strip()
     assert reg.summary() in err
+    options = (*ignored, "--stream", "--certificate", "held-out", *task)
+    _, out, err = run(capsys, "fit", path, "--target", target, *options)
+    reg = tb.BoundTreeRegressor(certificate="held-out").fit(frame[["area", "town"]], frame[target])
+    assert out.strip() == reg.to_text().strip()
+    assert str(reg.certificate_) in err
     line = refused(capsys, "fit", path, "--target", "town", "--stream", "--task", "regress")
     assert "The target column 'town' holds '" in line
 
@@ -250,6 +255,10 @@ def test_show_explain_and_prune_take_a_regression_tree(saved, capsys):
     assert "CASE" in run(capsys, "show", model, "--as", "sql")[1]
     _, out, _ = run(capsys, "explain", model, path, "--row", "1")
     assert str(reg.explain(frame[["area", "town"]].iloc[0])).splitlines()[0] in out
+    _, out, _ = run(capsys, "explain", model, path, "--row", "1", "--reach", "300", "400")
+    explained = reg.explain(frame[["area", "town"]].iloc[0], reach=(300.0, 400.0))
+    assert explained.counterfactual is not None
+    assert str(explained).splitlines()[-1] in out
     _, out, _ = run(capsys, "prune", model, path, "--leaves", "2")
     assert out.strip() == reg.prune_to(2).to_text().strip()
     assert "only pruned to another size" in refused(capsys, "prune", model, path)

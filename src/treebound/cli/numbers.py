@@ -221,22 +221,24 @@ def fit_read_numbers(
 def fit_number_stream(
     parameters: RegressionParameters, source: NumberSource, watch: Watch
 ) -> RegressionModel:
-    """Fit a regression tree to rows that are read in batches: without a certificate."""
+    """Fit a regression tree to rows that are read in batches."""
     from treebound.estimators.numbers_elsewhere import fit_numbers_elsewhere
 
-    target = source.declared.target
-    parameters = replace(parameters, certificate=None)
-    return fit_numbers_elsewhere(parameters, source, target, watch=watch)
+    return fit_numbers_elsewhere(parameters, source, source.declared.target, watch=watch)
 
 
 def fit_number_table(
-    parameters: RegressionParameters, relation: Any, target: str, weight: Any, columns: list[str]
+    parameters: RegressionParameters,
+    relation: Any,
+    target: str,
+    weight: Any,
+    columns: list[str],
+    groups: str | None,
 ) -> RegressionModel:
-    """Fit a regression tree to a table of a database: without a certificate."""
+    """Fit a regression tree to a table of a database."""
     from treebound.estimators.numbers_in_database import fit_number_relation
 
-    parameters = replace(parameters, certificate=None)
-    return fit_number_relation(parameters, relation, target, weight, columns)
+    return fit_number_relation(parameters, relation, target, weight, columns, groups)
 
 
 def target_findings(sample: NumberSample, target: str) -> list[Finding]:

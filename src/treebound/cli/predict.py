@@ -108,6 +108,7 @@ def predict(
     "treebound explain model.json new.csv",
     "treebound explain model.json new.csv --row 7",
     "treebound explain model.json new.csv --rows 100 --json",
+    "treebound explain prices.json new.csv --row 2 --reach 100 150",
 )
 def explain(
     model: Model,
@@ -116,6 +117,7 @@ def explain(
     *,
     row: int | None = None,
     rows: int = 10,
+    reach: tuple[float, float] | None = None,
     json: Switch = False,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> None:
@@ -127,6 +129,8 @@ def explain(
         Explain this row alone; the first is 1.
     rows
         Explain at most this many rows, the first ones.
+    reach
+        For numbers: the smallest change that brings the prediction into this range, LOW HIGH.
     json
         Print a JSON object for each row, one on a line.
     """
@@ -148,7 +152,7 @@ def explain(
         wanted = range(max(first, count), min(last, count + len(chunk)))
         table, places = chunk.table(), count + np.arange(len(chunk))
         for at in wanted:
-            explanation = explain_row(loaded, table.rows(places == at))
+            explanation = explain_row(loaded, table.rows(places == at), reach=reach)
             _print(at + 1, explanation, json=json, spaced=at > first)
         count += len(chunk)
         if count > last:  # there is no need to read on

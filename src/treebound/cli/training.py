@@ -273,10 +273,10 @@ class Training:
 
         weights, options = self.weights, self.options
         by_label = weights.costs or (weights.class_weight and not weights.balanced)
-        if self.paths[1:] or self.stream or by_label or weights.groups:
+        if self.paths[1:] or self.stream or by_label:
             raise ValueError(
-                "A table of a database takes none of further files, --stream, --costs, --groups "
-                "and --class-weight LABEL=WEIGHT."
+                "A table of a database takes none of further files, --stream, --costs and "
+                "--class-weight LABEL=WEIGHT."
             )
         with self._progress(), relation_of(self.paths[0]) as relation:
             schema = options.checked_schema(self.target)
@@ -289,15 +289,18 @@ class Training:
             if schema.text_labels:
                 name = quoted(schema.target)
                 relation = relation.project(f"* REPLACE (CAST({name} AS VARCHAR) AS {name})")
-            out = {schema.target, weights.weight_column, *schema.ignored}
+            groups = weights.groups
+            out = {schema.target, weights.weight_column, groups, *schema.ignored}
             columns = self._usable(relation, [n for n in relation.columns if n not in out])
             target, weight = str(schema.target), weights.weight_column
             if not numbers.is_number_relation(relation, schema, options.task):
                 self._check_classes()
-                return fit_elsewhere(parameters, relation, target, weight, columns)
+                rows = relation, target, weight, columns
+                return fit_elsewhere(parameters, *rows, groups=groups)
             assert self.for_numbers is not None
             for_numbers = self.for_numbers()
-            return numbers.fit_number_table(for_numbers, relation, target, weight, columns)
+            rows = relation, target, weight, columns
+            return numbers.fit_number_table(for_numbers, *rows, groups)
 
     def _usable(self, relation: Any, names: list[str]) -> list[str]:
         """The columns of a relation that a tree can split on, and those that --nominal names."""

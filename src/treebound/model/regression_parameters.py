@@ -146,6 +146,10 @@ def checked_parameters(
     """Return the pruner and the options of growing; a ValueError names an invalid parameter."""
     owner = type(parameters).__name__
     owner = "BoundTreeRegressor" if owner.endswith("Parameters") else owner
+    if parameters.certificate in ("training", "prior"):
+        must = "'auto', 'held-out', 'folds' or None"
+        hint = "bounds from training rows are wider than useful for numbers."
+        raise invalid("certificate", owner, must, parameters.certificate, hint)
     check(owner, vars(parameters), RegressionParameters._constraints)
     if parameters.smoothing != "auto":
         Shrinkage.of(parameters.smoothing, owner)

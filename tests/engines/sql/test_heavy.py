@@ -15,7 +15,10 @@ import pytest
 from random_tables import assert_same, in_memory, people, random_parameters, random_table
 
 from treebound import BoundTreeClassifier, BoundTreeRegressor, certify
+from treebound.data.draws import Tenth
 from treebound.engines.sql import Relation, relation
+from treebound.engines.sql.drawing import tenth_of
+from treebound.engines.sql.stores import ROWS, store_of
 
 pytestmark = pytest.mark.heavy
 PARAMETERS = {"max_depth": 4}
@@ -110,6 +113,16 @@ def test_random_tables_give_the_tree_of_memory(database, monkeypatch):
         model = BoundTreeClassifier(**parameters)
         model.fit(Relation(database.relation(table), max_fetched_rows=most), "label", weight)
         assert_same(model, in_memory(table, parameters))
+
+
+def test_a_tenth_is_that_of_memory(database):
+    table = pa.table({"n": np.arange(5000), "place": np.arange(5000) + 2**40})
+    native = database.relation(table)
+    store = store_of(nw.from_native(native))
+    rows = f"{store.keep('SELECT * FROM ' + ROWS, native)} AS t"
+    numbers = np.sort(store.fetch(tenth_of(store, rows, 123456789012345))["n"].astype(np.int64))
+    expected = Tenth(123456789012345).has(table["place"].to_numpy())
+    np.testing.assert_array_equal(numbers, np.flatnonzero(expected))
 
 
 def test_numbers_give_the_tree_of_memory(database):

@@ -1,11 +1,13 @@
 """How long pruning takes, next to scikit-learn in the same run.
 
-    python benchmarks/pruning.py [--data FOLDER] [--quick]
+    python benchmarks/pruning.py [--data FOLDER] [--quick] [--fits]
 
 Prints ratios and keeps them as benchmarks/results/pruning.json:
 
 - a 75-leaf tree, 10 classes, 2,000 examples: every pruner;
 - optimal bound pruning as the tree grows, up to 10,000 leaves and more;
+- default fits with ``search="greedy"`` against growing once, a fit that only grows: with signal and
+  with noise, two and four classes, numbers and mixed columns, 1,000 to 100,000 rows;
 - the weakest-link path against scikit-learn's ``cost_complexity_pruning_path`` on the same tree;
 - end to end on the paper's data sets: fit and bound pruning against scikit-learn's fit and 5-fold
   cross-validated ``ccp_alpha`` (``GridSearchCV`` over the alphas of its path). Of the ratios,
@@ -13,7 +15,8 @@ Prints ratios and keeps them as benchmarks/results/pruning.json:
   same table, scikit-learn with the encoder in its pipeline; ``encoded ratio`` scikit-learn on the
   array, encoded before, and bound pruning on the table, which it encodes itself.
 
-``--quick`` leaves out the data sets on which scikit-learn takes more than some seconds.
+``--quick`` leaves out the data sets on which scikit-learn takes more than some seconds; ``--fits``
+prints the default fits alone, and keeps nothing.
 """
 
 from __future__ import annotations
@@ -158,25 +161,74 @@ def weakest_link(leaves: int) -> dict[str, float]:
 # -- end to end ------------------------------------------------------------------------------------
 
 
-def auto_by_rows() -> dict[str, dict[str, float]]:
+ROWS = (1_000, 3_000, 10_000, 30_000, 100_000)
+
+
+def little_signal(rows: int) -> tuple[Any, NDArray[Any]]:
+    """Ten columns of numbers; most of the classes are chance."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 10))
+    return X, rng.random(rows) < 1.0 / (1.0 + np.exp(3.0 - X[:, 0] - X[:, 1] * X[:, 2]))
+
+
+def number_columns(rows: int, n_classes: int, noise: bool = False) -> tuple[Any, NDArray[Any]]:
+    """Twenty columns of numbers, five informative; 8 % of the classes are chance, or all."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 20))
+    score = X[:, 0] + X[:, 1] + X[:, 2] * X[:, 3] + np.abs(X[:, 4])
+    y = np.searchsorted(np.quantile(score, np.arange(1, n_classes) / n_classes), score)
+    chance = rng.random(rows) < (1.0 if noise else 0.08)
+    y[chance] = rng.integers(0, n_classes, int(chance.sum()))
+    return X, y
+
+
+def mixed_columns(rows: int, n_classes: int) -> tuple[Any, NDArray[Any]]:
+    """The same with four nominal columns, and missing values in one."""
+    X, y = number_columns(rows, n_classes)
+    frame = pd.DataFrame(X, columns=[f"x{at}" for at in range(X.shape[1])])
+    for at in (0, 5, 6, 7):
+        codes = np.digitize(X[:, at], np.linspace(-2.0, 2.0, 6))
+        frame[f"x{at}"] = pd.Categorical.from_codes(codes, list("abcdefg"))
+    frame.loc[::10, "x2"] = np.nan
+    return frame, y
+
+
+WORLDS: dict[str, Callable[[int], tuple[Any, NDArray[Any]]]] = {
+    "a little signal": little_signal,
+    "signal, 2 classes": lambda rows: number_columns(rows, 2),
+    "signal, 4 classes": lambda rows: number_columns(rows, 4),
+    "noise, 2 classes": lambda rows: number_columns(rows, 2, noise=True),
+    "noise, 4 classes": lambda rows: number_columns(rows, 4, noise=True),
+    "mixed columns, 2 classes": lambda rows: mixed_columns(rows, 2),
+    "mixed columns, 4 classes": lambda rows: mixed_columns(rows, 4),
+}
+
+
+def default_fits() -> dict[str, dict[str, dict[str, float]]]:
     """The fit that chooses its weight by folds, the fit that only grows, and growing alone.
 
-    In processor time, the median of runs in turn.
+    By world and number of rows, in processor time: the least of runs in turn.
     """
-    times = {}
-    for rows in (1_000, 10_000, 100_000):
-        rng = np.random.default_rng(0)
-        X = rng.normal(size=(rows, 10))
-        y = rng.random(rows) < 1.0 / (1.0 + np.exp(3.0 - X[:, 0] - X[:, 1] * X[:, 2]))
-        sample, options = Sample.learn(X, y), GrowOptions("entropy")
-        jobs: dict[str, Callable[[], Any]] = {
-            "growing": lambda s=sample, o=options: grow(s, o),
-            "unpruned": lambda X=X, y=y: tb.BoundTreeClassifier(pruning=None).fit(X, y),
-            "auto": lambda X=X, y=y: tb.BoundTreeClassifier(size="balanced").fit(X, y),
-        }
-        runs = [[milliseconds(job, 1) for job in jobs.values()] for _ in range(20_000 // rows + 7)]
-        took = dict(zip(jobs, np.median(runs, axis=0).tolist(), strict=True))
-        times[f"{rows:,} rows"] = {**took, "ratio": took["auto"] / took["unpruned"]}
+    training: dict[str, Any] = {"certificate": "training", "search": "greedy"}
+    grown = tb.BoundTreeClassifier(pruning=None, cv=None, **training)
+    fitted, options = tb.BoundTreeClassifier(**training), GrowOptions("entropy")
+    times: dict[str, dict[str, dict[str, float]]] = {}
+    for world, make in WORLDS.items():
+        for rows in ROWS:
+            X, y = make(rows)
+            sample = Sample.learn(X, y)
+            jobs: dict[str, Callable[[], Any]] = {
+                "growing": lambda s=sample: grow(replace(s, X=replace(s.X)), options),
+                "unpruned": lambda X=X, y=y: clone(grown).fit(X, y),
+                "auto": lambda X=X, y=y: clone(fitted).fit(X, y),
+            }
+            n_runs = 30_000 // rows + 5
+            runs = [[milliseconds(job, 1) for job in jobs.values()] for _ in range(n_runs)]
+            took = dict(zip(jobs, np.min(runs, axis=0).tolist(), strict=True))
+            row = {**took, "ratio": took["auto"] / took["unpruned"]}
+            times.setdefault(world, {})[f"{rows:,} rows"] = row
+            shown = " ".join(f"{took[name]:9.1f} ms" for name in jobs)
+            print(f"  {world:26} {rows:>9,} rows {shown} {row['ratio']:8.2f} x", flush=True)
     return times
 
 
@@ -257,9 +309,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder with the files of the data sets")
     parser.add_argument("--quick", action="store_true", help="only the small data sets")
+    parser.add_argument("--fits", action="store_true", help="only the default fits")
     options = parser.parse_args()
     warnings.filterwarnings("ignore", message="Column .* same value")  # what these data have
 
+    if options.fits:
+        default_fits()
+        return
     print("A 75-leaf tree, 10 classes, 2,000 examples")
     pruners = every_pruner()
     for name, took in pruners.items():
@@ -273,11 +329,8 @@ def main() -> None:
     print(f"Weakest-link path of {link['leaves']:,} leaves")
     print(f"  treebound {link['treebound']:.1f} ms, scikit-learn {link['scikit-learn']:.0f} ms,"
           f" {ratio:.0f} x")  # fmt: skip
-    print("Noise with a little signal: growing, the fit that only grows, the whole fit")
-    growing = auto_by_rows()
-    for rows, row in growing.items():
-        took = " ".join(f"{row[name]:9.1f} ms" for name in ("growing", "unpruned", "auto"))
-        print(f"  {rows:>12} {took} {row['ratio']:8.2f} x")
+    print("Growing, the fit that only grows, the default fit")
+    fits = default_fits()
     print("Fit and prune: bound pruning, and 5-fold cross-validated ccp_alpha")
     sets = end_to_end(options.data, options.quick)
     summary = {}
@@ -292,7 +345,8 @@ def main() -> None:
         "pruners": pruners,
         "optimal": sizes,
         "weakest_link": {**link, "ratio": ratio},
-        "auto": growing,
+        "auto": fits["a little signal"],
+        "fits": fits,
         "end_to_end": {"sets": sets, **summary},
     }
     RESULTS.mkdir(exist_ok=True)

@@ -12,7 +12,9 @@ from support import coded_sample
 
 import treebound as tb
 from treebound.data import Column, Matrix, Sample
+from treebound.data._row_hashes import mixed
 from treebound.data.draws import Stratified, Tenth, _taken, folds, row_keys
+from treebound.data.matrix import MatrixPart
 
 COLUMNS = (Column("a"), Column("b", "nominal", tuple("uvwxyz")))
 
@@ -229,14 +231,16 @@ def test_copies_stay_together_where_equal_rows_are_no_coincidence():
             assert copies_of(one) == copies_of(other)
 
 
-def slow_keys(columns, seed):
-    start, last = int(np.random.default_rng(seed).integers(2**63, dtype=np.uint64)), 2**64 - 1
+def slow_mixed(z):
+    last = 2**64 - 1
+    z = (z + 0x9E3779B97F4A7C15) & last
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & last
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & last
+    return z ^ (z >> 31)
 
-    def mixed(z):
-        z = (z + 0x9E3779B97F4A7C15) & last
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & last
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & last
-        return z ^ (z >> 31)
+
+def slow_keys(columns, seed):
+    start = int(np.random.default_rng(seed).integers(2**63, dtype=np.uint64))
 
     def bits(value):
         value = np.float64(np.nan if np.isnan(value) else value + 0.0)
@@ -245,7 +249,7 @@ def slow_keys(columns, seed):
     def key(row):
         keyed = start
         for value in row:
-            keyed = mixed(keyed ^ mixed(bits(value)))
+            keyed = slow_mixed(keyed ^ slow_mixed(bits(value)))
         return keyed
 
     return [key(row) for row in zip(*columns, strict=True)]
@@ -290,3 +294,38 @@ def test_a_fold_whose_parts_share_rows_is_refused():
     sample = Sample.learn([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1])
     with pytest.raises(ValueError, match="Fold 1 has rows that are both inside and outside"):
         list(folds(sample, [([0, 1, 2], [2, 3])], 0))
+
+
+def matrices(seed):
+    """The same rows as one array, in either order, of both precisions, and as columns."""
+    rng = np.random.default_rng(seed)
+    dense = rng.normal(size=(1300, 4)).round(1)
+    dense[rng.random(dense.shape) < 0.1] = np.nan
+    columns = tuple(Column(name, "real", missing=True) for name in "abcd")
+    yield Matrix(columns, tuple(np.ascontiguousarray(dense.T)))
+    for single in (dense, dense.astype(np.float32)):
+        yield Matrix(columns, dense=single)
+        yield Matrix(columns, dense=np.asfortranarray(single))
+
+
+def test_keys_of_one_array_are_those_of_its_columns():
+    for matrix in matrices(0):
+        slow = slow_keys([values.astype(np.float64) for values in matrix.values], 3)
+        assert row_keys(matrix, 3).tolist() == slow
+
+
+@pytest.mark.parametrize("keyed_before", [False, True])
+def test_rows_of_a_part_have_the_keys_that_they_have_in_the_table(keyed_before):
+    for matrix in matrices(1):
+        part = matrix.part(np.arange(1300) % 3 > 0)
+        assert isinstance(part, MatrixPart)
+        if keyed_before:
+            row_keys(matrix, 5)
+        slow = slow_keys([values.astype(np.float64) for values in matrix.values], 5)
+        assert row_keys(part, 5).tolist() == [key for at, key in enumerate(slow) if at % 3]
+        assert row_keys(matrix, 5).tolist() == slow
+
+
+def test_hashes_of_numbers_are_steps_of_splitmix():
+    numbers = np.random.default_rng(0).integers(0, 2**63, 50).astype(np.uint64)
+    assert mixed(numbers).tolist() == [slow_mixed(number) for number in numbers.tolist()]

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treebound.data import Sample
+from treebound._utils._pool import Threads
+from treebound.data import Column, Matrix, Sample
 from treebound.data.draws import Tenth
 from treebound.data.learned import merge_facts
 from treebound.data.parts import PartReader, as_table, count_rows, learn_part
@@ -207,3 +208,18 @@ def test_summaries_of_parts_add_up(seed):
     matrix = Sample.learn(values[:, None], np.arange(60) % 2).X
     assert matrix.dense is not None
     assert column_summaries(matrix) == (whole,)
+
+
+@pytest.mark.parametrize("n_rows", [1, 5, 511, 512, 513, 2000])
+def test_summaries_of_one_array_are_those_of_its_columns(n_rows):
+    rng = np.random.default_rng(n_rows)
+    values = rng.integers(-2, 3, (n_rows, 5)).astype(float)
+    values[:, 1] = rng.normal(size=n_rows)
+    values[rng.random(values.shape) < 0.2] = np.nan
+    values[:, 2], values[:, 3] = np.nan, -1.0
+    columns = tuple(Column(name, missing=True) for name in "abcde")
+    for dense in (values, np.asfortranarray(values), values.astype(np.float32)):
+        expected = tuple(ColumnSummary.of_numbers(column) for column in dense.T)
+        for n_threads in (1, 3):
+            with Threads(n_threads):
+                assert column_summaries(Matrix(columns, dense=dense)) == expected

@@ -469,10 +469,11 @@ _key_of_seed = lru_cache(maxsize=8)(_random_key)  # each fold has the same one
 
 def row_keys(matrix: Matrix, seed: int | None) -> Keys:
     """A random key for every row that depends only on its values."""
-    cache = matrix.whole.kernel_cache if isinstance(matrix, MatrixPart) else matrix.kernel_cache
-    cached = None if seed is None else cache.get(("row keys", seed))
-    if cached is not None:  # of all rows
-        return cached.take(matrix.rows) if isinstance(matrix, MatrixPart) else cached
+    whole = matrix.whole if isinstance(matrix, MatrixPart) else matrix
+    known: dict[int, Keys] = whole.kernel_cache.setdefault("row keys", {})
+    if seed is not None and seed in known:
+        keys = known[seed]
+        return keys[matrix.rows] if isinstance(matrix, MatrixPart) else keys
     start = _random_key() if seed is None else _key_of_seed(seed)
     keys = np.full(matrix.n_rows, start, dtype=np.uint64)
     dense, columns = matrix.dense, () if matrix.dense is not None else matrix.values
@@ -485,6 +486,6 @@ def row_keys(matrix: Matrix, seed: int | None) -> Keys:
             chain_column(column[rows], keys[rows])
 
     each(chain, blocks(matrix.n_rows))
-    if seed is not None and not isinstance(matrix, MatrixPart):
-        cache["row keys", seed] = keys
+    if seed is not None and whole is matrix:
+        known[seed] = keys
     return keys

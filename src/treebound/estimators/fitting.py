@@ -318,9 +318,9 @@ def pruned(
             raise invalid("search", "", _IN_MEMORY, parameters.search)
         wide = partial(search, options=options, progress=progress)
     max_leaves = leaf_limit(parameters)
-    if isinstance(pruner, BoundPruner) and isinstance(validation, Sample):
-        if is_whole(validation.weight):  # their sums choose the weight and give the estimate
-            validation = NodeSums.of(grown, validation)
+    by_sums = isinstance(pruner, BoundPruner)  # they choose the weight and give the estimate
+    if by_sums and isinstance(validation, Sample) and is_whole(validation.weight):
+        validation = NodeSums.of(grown, validation)
     if not isinstance(pruner, BoundPruner):
         result = pruner.prune(grown, sample, validation=validation, grow=again)
     else:

@@ -41,8 +41,8 @@ def losses_on(tree: Tree, rows: NodeSums, loss: Floats, other: Floats) -> tuple[
     of_nodes = _dp.moments_of_losses(rows.weights, rows.squares, loss, other)
     if all(column.kind == "real" for column in tree.columns):
         return of_nodes, np.zeros_like(of_nodes)
-    staying = (rows_at_rest(tree, table) for table in rows)
-    return of_nodes, _dp.moments_of_losses(*staying, loss, other)
+    weights, squares = (rows_at_rest(tree, table) for table in rows)
+    return of_nodes, _dp.moments_of_losses(weights, squares, loss, other)
 
 
 class PrunedSums:

@@ -84,13 +84,13 @@ def class_order(X: Any, y: Any) -> tuple[Any, ...] | None:
     return None if known == ("__UNKNOWN_CATEGORIES__",) else known  # which Dask has not read
 
 
-def read_classes(y: Any, classes: NDArray[Any], *, others: bool = False) -> NDArray[np.int32]:
-    """Encode labels by known classes; ``others`` of the same type have the code after the last."""
+def read_classes(y: Any, classes: NDArray[Any], *, other_labels: bool = False) -> NDArray[np.int32]:
+    """Encode labels by known classes; ``other_labels`` of the type get the code after the last."""
     labels, codes = learn_classes(y)
     code_of = {label: code for code, label in enumerate(classes.tolist())}
     places = [code_of.get(label, len(classes)) for label in labels.tolist()]
-    others &= (labels.dtype.kind in "OU") == (classes.dtype.kind in "OU")
-    if not others and len(classes) in places:
+    other_labels &= (labels.dtype.kind in "OU") == (classes.dtype.kind in "OU")
+    if not other_labels and len(classes) in places:
         strange = labels.tolist()[places.index(len(classes))]
         raise ValueError(
             f"y must hold classes of the tree, {some_names(classes.tolist())}. "

@@ -141,7 +141,7 @@ class LabelledRowReader(BaseModel[Tree, WeightChoice]):
 
         The last column is that of classes that the tree does not know.
         """
-        reached, codes = self.apply(X, n_jobs), read_classes(y, self.classes, others=True)
+        reached, codes = self.apply(X, n_jobs), read_classes(y, self.classes, other_labels=True)
         same_length(len(reached), len(codes))
         weights = None if weight is None else np.asarray(weight, dtype=np.float64)
         same_length(len(reached), len(codes if weights is None else weights))

@@ -139,7 +139,7 @@ def accuracy_in_database(model: Model, X: Any, y: Any, sample_weight: Any = None
     tree = model.tree
     unknown = model.reading.handle_unknown
     nodes, labels, n = _labels_at_nodes(relation.frame, tree, y, unknown, sample_weight)
-    codes = read_classes(labels, tree.classes, others=True)
+    codes = read_classes(labels, tree.classes, other_labels=True)
     return accuracy(tree, _counts_at_nodes(tree, nodes, codes, n))
 
 

@@ -33,22 +33,22 @@ def sums_after(const double[:, ::1] values, const double[:, ::1] below, const Py
 
 def moments_of_losses(const double[:, ::1] weights, const double[:, ::1] squares,
                       const double[:, ::1] loss, const double[:, ::1] other):
-    """At each node the sums of losses, of their squares, and of squared differences from others.
+    """At each node the sums of losses, of their squares, and of squared differences from other losses.
 
     ``weights``, their ``squares`` and the losses of a row are those of each class at each node.
     """
     cdef Py_ssize_t node, k, n = weights.shape[0]
-    cdef double mean, square, spread, apart
+    cdef double mean, square, spread, difference
     moments_array = np.empty((n, 3))
     cdef double[:, ::1] moments = moments_array
     with nogil:
         for node in range(n):
             mean = square = spread = 0.0
             for k in range(weights.shape[1]):
-                apart = loss[node, k] - other[node, k]
+                difference = loss[node, k] - other[node, k]
                 mean += weights[node, k] * loss[node, k]
                 square += squares[node, k] * (loss[node, k] * loss[node, k])
-                spread += squares[node, k] * (apart * apart)
+                spread += squares[node, k] * (difference * difference)
             moments[node, 0], moments[node, 1], moments[node, 2] = mean, square, spread
     return moments_array
 

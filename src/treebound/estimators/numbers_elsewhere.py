@@ -118,13 +118,13 @@ def _fit_parts(parameters: RegressionParameters, table: PartedTable) -> Regressi
         if pruner is not None and not is_large(schema.n_rows, size[1]):  # for its folds
             return _fit_joined(parameters, all_rows, table, groups)
     columns, validation = schema.columns, None
-    others = groups
+    training_groups = groups
     if groups is not None and calibration is not None:
-        others = groups[~calibration.mask(len(groups))]
+        training_groups = groups[~calibration.mask(len(groups))]
     if takes_validation_rows(pruner, schema.n_rows, size[1]):
         summary = table.summary(schema, calibration)
         draw, validation = draw_validation(parameters, start, summary)
-        validation = _rows_of(validation, others)
+        validation = _rows_of(validation, training_groups)
         columns = with_missing(columns, summary)
     unknown: Unknown = parameters.handle_unknown
     unknown = "other" if unknown == "error" else unknown
@@ -139,8 +139,8 @@ def _fit_parts(parameters: RegressionParameters, table: PartedTable) -> Regressi
         gather_rows=Engine.gather_rows,
     )
     in_groups = None
-    if others is not None and validation is not None:
-        in_groups = others[validation.mask(len(others))]
+    if training_groups is not None and validation is not None:
+        in_groups = training_groups[validation.mask(len(training_groups))]
     model = _fit_engine(parameters, engine, columns, schema, draw, clip, in_groups)
     if calibration is not None:
         rows = engine.drawn_numbers("calibration")

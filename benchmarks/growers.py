@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.preprocessing import OneHotEncoder
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import treebound as tb
 from treebound.data import Sample
-from treebound.growing import GrowOptions, grow
+from treebound.data.numeric_target import NumericTarget
+from treebound.growing import GrowOptions, grow, grow_numbers
 
 LEAVES = 75
 Job = Callable[[], Any]
@@ -37,6 +38,21 @@ def real_sample(
         random_state=0,
     )  # fmt: skip
     return X.astype(np.float32).astype(np.float64), y  # scikit-learn looks at 32 bits
+
+
+def number_samples(rows: int) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Twenty real columns and numbers: five columns matter, ten do, or none."""
+    rng = np.random.default_rng(0)
+    X = rng.random((rows, 20)).astype(np.float32).astype(np.float64)
+    friedman = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2
+    friedman += 10 * X[:, 3] + 5 * X[:, 4] + rng.normal(size=rows)
+    normal = rng.normal(size=(rows, 20)).astype(np.float32).astype(np.float64)
+    linear = normal[:, :10] @ np.linspace(1, 2, 10) + 2 * rng.normal(size=rows)
+    return {
+        "Friedman 1": (X, friedman),
+        "linear": (normal, linear),
+        "noise": (normal, rng.normal(size=rows)),
+    }
 
 
 def mixed_sample(rows: int, categories: int) -> tuple[pd.DataFrame, NDArray[np.int64]]:
@@ -135,6 +151,19 @@ def kernel(sample: Sample, leaves: int | None = LEAVES, **options: Any) -> Job:
     """Growing alone, on a sample that is read already."""
     grown = GrowOptions(max_leaves=leaves)
     return lambda: grow(sample, grown, **options)
+
+
+def number_kernel(X: Any, y: Any, leaves: int | None = LEAVES) -> Job:
+    """Growing alone on numbers, with their integers, on columns that are read already."""
+    sample = Sample.learn(X, np.zeros(len(y), dtype=int))
+    options = GrowOptions(max_leaves=leaves)
+    return lambda: grow_numbers(sample.X, NumericTarget.of(y), options)
+
+
+def number_scikit_learn(X: Any, y: Any, leaves: int | None = LEAVES) -> Job:
+    """scikit-learn's best-first tree of numbers."""
+    tree = DecisionTreeRegressor(max_leaf_nodes=leaves, random_state=0)
+    return lambda: tree.fit(X, y)
 
 
 # -- time ----------------------------------------------------------------------------------

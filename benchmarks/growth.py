@@ -12,6 +12,8 @@ threads is by the clock.
 - 20 real columns, 10^3 to 10^6 rows, against ``DecisionTreeClassifier(max_leaf_nodes=75)`` and one
   LightGBM tree of 75 leaves (which is not exact: it looks at 255 bins a column), training on a
   Dataset that is there already, and with the Dataset;
+- numbers, growing alone: with signal in some or most of 20 real columns, and noise, against
+  ``DecisionTreeRegressor(max_leaf_nodes=75)``;
 - kinds of data: ten classes, pure noise, integers, heavy ties, missing values, weights, mixed
   columns, against the sorted scan of all rows, which is the same kernel without histograms;
 - shards in this process, one and four, against memory;
@@ -52,6 +54,9 @@ from growers import (
     kinds_of_data,
     light_gbm,
     mixed_sample,
+    number_kernel,
+    number_samples,
+    number_scikit_learn,
     one_hot,
     ours,
     print_times,
@@ -84,6 +89,16 @@ def real_columns(rows: list[int]) -> Table:
             if criterion == "gini":
                 jobs |= light_gbm(X, y)
             times[f"{n:,} rows, {criterion}"] = seconds(jobs)
+    return times
+
+
+def numbers(rows: list[int]) -> Table:
+    """Growing alone on a target of numbers."""
+    times = {}
+    for n in rows:
+        for name, (X, y) in number_samples(n).items():
+            jobs = {"treebound": number_kernel(X, y), "scikit-learn": number_scikit_learn(X, y)}
+            times[f"{n:,} rows, {name}"] = seconds(jobs)
     return times
 
 
@@ -349,6 +364,9 @@ def parts(quick: bool) -> dict[str, tuple[Job, Callable[[Any], None]]]:
     return {
         "real columns": (
             lambda: real_columns(rows), times("fit, 20 real columns, 75 leaves")
+        ),
+        "numbers": (
+            lambda: numbers(rows[1:]), times("growing alone on numbers, 20 real columns, 75 leaves")
         ),
         "kinds of data": (lambda: against_sorted(large), times("growing alone, 75 leaves")),
         "shards": (

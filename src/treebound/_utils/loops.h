@@ -140,6 +140,111 @@ static void name( \
 COUNT_NUMBERS(count_numbers_by_bytes, uint8_t)
 COUNT_NUMBERS(count_numbers_by_words, uint16_t)
 
+/* Two counts of a bin, added at once. */
+typedef int64_t Two __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* The same of rows without weights: sum, and squares and rows in one integer. Their numbers are in
+   the order of the rows. */
+#define ADD_PAIR(code_t, i) \
+    do { \
+        const code_t *code = codes + 4 * (size_t)rows[i]; \
+        Two row = *(const Two *)(pairs + 2 * (i)); \
+        a[code[0]] += row; \
+        b[code[1]] += row; \
+        c[code[2]] += row; \
+        d[code[3]] += row; \
+    } while (0)
+
+#define COUNT_PAIRS(name, code_t) \
+static void name( \
+    const code_t *restrict codes, const uint32_t *restrict rows, ptrdiff_t n, ptrdiff_t n_more, \
+    ptrdiff_t ahead, const int64_t *restrict pairs, int n_columns, int64_t *const *tables) \
+{ \
+    Two *a = (Two *)tables[0], *b = (Two *)tables[1], *c = (Two *)tables[2]; \
+    Two *d = (Two *)tables[3]; \
+    ptrdiff_t i = 0, sparse = ahead ? (n < n_more - ahead ? n : n_more - ahead) : 0; \
+    if (n_columns < 4) { \
+        for (; i < n; i++) { \
+            const code_t *code = codes + 4 * (size_t)rows[i]; \
+            Two row = *(const Two *)(pairs + 2 * i); \
+            a[code[0]] += row; \
+            if (n_columns > 1) b[code[1]] += row; \
+            if (n_columns > 2) c[code[2]] += row; \
+        } \
+        return; \
+    } \
+    for (; i < sparse; i++) { \
+        prefetch(codes + 4 * (size_t)rows[i + ahead]); \
+        ADD_PAIR(code_t, i); \
+    } \
+    for (; i < n; i++) \
+        ADD_PAIR(code_t, i); \
+}
+
+COUNT_PAIRS(count_pairs_by_bytes, uint8_t)
+COUNT_PAIRS(count_pairs_by_words, uint16_t)
+
+/* The weights, sums, squares and rows left of each bin that has rows, and as floats: see
+   `gains_of_bins`. Returns how many bins they are; `bins` are their codes. The rows of a pair are in
+   the low bits of `row_mask`, the squares above them, and `unit` is that of the lowest bit. */
+static ptrdiff_t sums_of_pairs(
+    const int64_t *restrict pairs, ptrdiff_t n_bins, int64_t row_mask, double unit,
+    int64_t *restrict left, int32_t *restrict bins, double *restrict a, double *restrict b,
+    double *restrict d)
+{
+    int64_t rows = 0, sum = 0, squares = 0;
+    ptrdiff_t n = 0;
+    left[0] = left[1] = left[2] = left[3] = 0;
+    a[0] = b[0] = 0.0;
+    for (ptrdiff_t bin = 0; bin < n_bins; bin++) {
+        int64_t both = pairs[2 * bin + 1], bin_rows = both & row_mask;
+        rows += bin_rows;
+        sum += pairs[2 * bin];
+        squares += both - bin_rows;
+        left[4 * n + 4] = left[4 * n + 7] = rows;
+        left[4 * n + 5] = sum;
+        left[4 * n + 6] = squares;
+        a[n + 1] = (double)rows;
+        b[n + 1] = (double)sum;
+        d[n] = unit * (double)(both - bin_rows);
+        bins[n] = (int32_t)bin;
+        n += both != 0;
+    }
+    return n;
+}
+
+/* Numbers: gains after each bin, and bounds on the gains inside it, neither too small.
+   a, b: weights and sums left of each bin, and of all bins at index n; d: squares of each bin;
+   whole, total: weight and sum of the node. Square roots of gains are norms. With m rows of a bin, j
+   of them on the left, their sum is off j times their mean by at most sqrt(spread j (m - j) / m),
+   which changes the root by at most that times sqrt(n / (l r)), l and r the weights of the sides. */
+FOR_THIS_PROCESSOR
+static void gains_of_bins(
+    const double *restrict a, const double *restrict b, const double *restrict d, ptrdiff_t n,
+    double whole, double total, double *restrict gains, double *restrict bounds)
+{
+    /* gains has a place before the first */
+    for (ptrdiff_t t = 0; t <= n; t++) {
+        double product = whole * (a[t] * (whole - a[t]));
+        double difference = fabs(b[t] * whole - total * a[t])
+            + 1e-15 * (fabs(b[t]) * whole + fabs(total) * a[t]); /* more than rounding */
+        double gain = difference * difference / product;
+        gains[t - 1] = product > 0.0 ? gain : 0.0;
+    }
+    for (ptrdiff_t t = 0; t < n; t++) {
+        double first = a[t], last = a[t + 1], m = last - first;
+        double gain = gains[t - 1] > gains[t] ? gains[t - 1] : gains[t];
+        double sum = b[t + 1] - b[t], rounding = fabs(sum) * (fabs(b[t]) + fabs(b[t + 1]));
+        double squares = d[t] * m, spread = squares - sum * sum + 1e-15 * (squares + 2.0 * rounding);
+        double p = (first + 1.0) * (whole - first - 1.0), q = (last - 1.0) * (whole - last + 1.0);
+        double least = p < q ? p : q;
+        least = 4.0 * (least > 1.0 ? least : 1.0);
+        spread = spread > 4e-15 * squares ? spread : 4e-15 * squares; /* perhaps there is none */
+        spread = spread * whole / (least > m * whole ? least : m * whole);
+        bounds[t] = (gain + spread + 2.0 * sqrt(gain * spread)) * (1.0 + 1e-12);
+    }
+}
+
 FOR_THIS_PROCESSOR
 static double greatest(const double *values, ptrdiff_t n)
 {

@@ -5,7 +5,9 @@
 # order.
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from treebound.growing._layout cimport KernelSplit, Problem, Source
+from treebound.growing._layout cimport (
+    KernelSplit, N_CHANNELS, Problem, SQUARES, SUM, Source, WEIGHT,
+)
 from treebound._utils._pool cimport Pool
 from treebound.growing._bins cimport Coder, Extent
 
@@ -23,6 +25,8 @@ cdef struct Counted:
     const uint16_t* labels
     const int64_t* weights  # NULL: 32 bits per count, else 64
     const int64_t* numbers  # the channels of each row and 1; NULL: the target is of classes
+    int row_bits            # numbers without weights: bits of the rows of a bin in a `Pair`, or 0
+    int pair_shift          # the squares of a pair are in units of two to this power
     Py_ssize_t n_classes
     Py_ssize_t stride       # counts of a bin
     Py_ssize_t n_cells      # counts of a histogram
@@ -100,6 +104,7 @@ cdef void gather_groups(
 
 cdef size_t size_of(const Counted* counted) noexcept nogil
 
+
 cdef void add_counts(
     const Counted* counted, void* to, const void* what, bint subtract
 ) noexcept nogil
@@ -115,6 +120,16 @@ cdef class CodedBins:
 ctypedef fused count_t:
     uint32_t
     int64_t
+
+
+cdef inline void unpack(
+    const int64_t* pair, const Counted* counted, int64_t* counts
+) noexcept nogil:
+    """The channels of a pair, then its rows."""
+    counts[WEIGHT] = pair[1] & ((<int64_t>1 << counted.row_bits) - 1)
+    counts[SUM] = pair[0]
+    counts[SQUARES] = (pair[1] >> counted.row_bits) << counted.pair_shift
+    counts[N_CHANNELS] = counts[WEIGHT]
 
 
 cdef inline int64_t rows_in(const count_t* cell, Py_ssize_t n_classes) noexcept nogil:

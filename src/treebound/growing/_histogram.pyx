@@ -2,8 +2,10 @@
 
 Codes are made once, counted and partitioned at large nodes. They are stored in panels of four
 columns, so that a row of a sparse node takes one cache line for four counts. Without weights a
-count has 32 bits and the rows of a bin are the sum over its classes. Memory per row: one or two
-bytes per column, and 10 for the rows, their order and their labels.
+count has 32 bits and the rows of a bin are the sum over its classes; of numbers a bin then has its
+sum, and in a second integer its rows and its squares, which are for bounds alone and so may be
+rounded up. Memory per row: one or two bytes per column, and 10 for the rows, their order and their
+labels.
 """
 
 import numpy as np
@@ -13,7 +15,8 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 from treebound.growing._layout cimport (
-    EXACT, FLOAT32, FLOAT64, NOMINAL, STRIDE, allocate, source_of, takes, value_at, zeros,
+    EXACT, FLOAT32, FLOAT64, NOMINAL, SQUARES, STRIDE, SUM, allocate, source_of, takes, value_at,
+    zeros,
 )
 from treebound.growing._sorted cimport key_of
 from treebound.growing._bins cimport (
@@ -39,6 +42,14 @@ cdef extern from "loops.h":
         const uint16_t* codes, const uint32_t* rows, Py_ssize_t n, Py_ssize_t n_more,
         Py_ssize_t ahead, const int64_t* numbers, int n_columns, int64_t** tables,
     ) noexcept nogil
+    void count_pairs_by_bytes(
+        const uint8_t* codes, const uint32_t* rows, Py_ssize_t n, Py_ssize_t n_more,
+        Py_ssize_t ahead, const int64_t* pairs, int n_columns, int64_t** tables,
+    ) noexcept nogil
+    void count_pairs_by_words(
+        const uint16_t* codes, const uint32_t* rows, Py_ssize_t n, Py_ssize_t n_more,
+        Py_ssize_t ahead, const int64_t* pairs, int n_columns, int64_t** tables,
+    ) noexcept nogil
 
 cdef enum:
     BLOCK = 512          # rows coded at a time, and
@@ -50,12 +61,13 @@ cdef enum:
     ADDED_CELLS = 2048   # counts that a thread adds up at a time
     MAX_THREADS = 256
     TOGETHER = 4096      # panel by panel
+    PAIRS = 1024         # the same of numbers
 
 
 # -- the coded sample ----------------------------------------------------------------------
 
 
-cdef int arrange(Binned* data, Py_ssize_t n_classes, bint weighted) except -1 nogil:
+cdef int arrange(Binned* data, Py_ssize_t n_classes, Py_ssize_t stride) except -1 nogil:
     """Set where codes and counts are stored: four columns of a width are a panel."""
     cdef Py_ssize_t j, n_bins
     cdef Counted* counted = &data.counted
@@ -63,7 +75,7 @@ cdef int arrange(Binned* data, Py_ssize_t n_classes, bint weighted) except -1 no
     cdef Panel* panel
     cdef int width
     counted.n_classes = n_classes
-    counted.stride = n_classes + weighted
+    counted.stride = stride
     data.panels = <Panel*>zeros(data.n_columns, sizeof(Panel))
     for j in range(data.n_columns):
         n_bins = data.columns[j].coder.n_bins
@@ -254,6 +266,8 @@ cdef bint is_counted(
     cdef Py_ssize_t cell = data.columns[j].offset + bin * data.counted.stride
     if data.counted.weights == NULL:
         return rows_in(<const uint32_t*>histogram + cell, data.counted.n_classes) > 0
+    if data.counted.row_bits:
+        return (<const int64_t*>histogram)[cell + 1] != 0
     return rows_in(<const int64_t*>histogram + cell, data.counted.n_classes) > 0
 
 
@@ -649,15 +663,26 @@ cdef Py_ssize_t find_wanted(
     """Collect the rows of wanted bins, in order; return how many they are."""
     # One place after the last may be written, but none after as many as there are rows.
     cdef const char* codes = codes_of(data, j)
-    cdef const uint32_t* rows = data.rows
+    cdef const uint32_t* rows = data.rows + start
+    cdef Py_ssize_t n = stop - start
+    cdef bint sparse = n > 0 and rows[n - 1] - rows[0] > SPARSE * n
+    if data.columns[j].width == 2:
+        return find_wanted_of(codes, 2, rows, n, True, wanted, wanted_rows)
+    if sparse:
+        return find_wanted_of(codes, 1, rows, n, True, wanted, wanted_rows)
+    return find_wanted_of(codes, 1, rows, n, False, wanted, wanted_rows)
+
+
+cdef inline Py_ssize_t find_wanted_of(
+    const char* codes, int width, const uint32_t* rows, Py_ssize_t n, bint ahead,
+    const uint8_t* wanted, uint32_t* wanted_rows,
+) noexcept nogil:
     cdef Py_ssize_t i, n_wanted = 0
-    cdef int width = data.columns[j].width
-    cdef size_t row
-    for i in range(start, stop):
-        prefetch(codes + LANES * width * <size_t>rows[i + AHEAD])
-        row = rows[i]
-        wanted_rows[n_wanted] = <uint32_t>row
-        n_wanted += wanted[code_in(codes, width, row)] > 0
+    for i in range(n):
+        if ahead:
+            prefetch(codes + LANES * width * <size_t>rows[i + AHEAD])
+        wanted_rows[n_wanted] = rows[i]
+        n_wanted += wanted[code_in(codes, width, rows[i])] > 0
     return n_wanted
 
 
@@ -670,10 +695,13 @@ cdef inline void read_wanted(
     cdef Py_ssize_t i
     cdef size_t row
     for i in range(first, stop):
-        prefetch(source.first + to.rows[min(i + AHEAD, stop - 1)] * source.stride)
+        row = to.rows[min(i + AHEAD, stop - 1)]
+        prefetch(source.first + row * source.stride)
+        if problem.numbers != NULL:
+            prefetch(problem.numbers + STRIDE * row)
         row = to.rows[i]
         to.keys[i] = key_of(value_at(source, row))
-        to.labels[i] = data.counted.labels[row]
+        to.labels[i] = 0 if problem.numbers != NULL else data.counted.labels[row]
         if problem.weights != NULL:
             to.weights[i] = problem.weights[row]
         if problem.numbers != NULL:
@@ -699,6 +727,9 @@ cdef void count_rows(
     cdef uint16_t[TOGETHER] labels  # read once, not once a panel
     cdef const Panel* panel
     cdef Py_ssize_t start = 0, n, i, p
+    if data.counted.row_bits:
+        count_in_pairs(data, rows, n_rows, <int64_t*>histogram)
+        return
     while start < n_rows:
         n = min(<Py_ssize_t>TOGETHER, n_rows - start)
         for i in range(n if data.counted.numbers == NULL else 0):
@@ -818,6 +849,54 @@ cdef void count_numbers(
         )
 
 
+cdef void count_in_pairs(
+    const Binned* data, const uint32_t* rows, Py_ssize_t n_rows, int64_t* histogram
+) noexcept nogil:
+    """The same of rows without weights, in half of the memory."""
+    cdef int64_t[2 * PAIRS] pairs
+    cdef int64_t* tables[LANES]
+    cdef const Panel* panel
+    cdef Py_ssize_t start = 0, ahead = 0, n, p
+    cdef int lane
+    if n_rows and rows[n_rows - 1] - rows[0] >= n_rows:
+        ahead = AHEAD
+    while start < n_rows:
+        n = min(<Py_ssize_t>PAIRS, n_rows - start)
+        make_pairs(&data.counted, rows + start, n, n_rows - start, pairs)
+        for p in range(data.n_panels):
+            panel = &data.panels[p]
+            for lane in range(LANES):
+                tables[lane] = histogram + panel.offsets[lane]
+            if panel.width == 1:
+                count_pairs_by_bytes(
+                    <const uint8_t*>panel.codes, rows + start, n, n_rows - start, ahead, pairs,
+                    panel.n_columns, tables,
+                )
+            else:
+                count_pairs_by_words(
+                    <const uint16_t*>panel.codes, rows + start, n, n_rows - start, ahead, pairs,
+                    panel.n_columns, tables,
+                )
+        start += n
+
+
+cdef void make_pairs(
+    const Counted* counted, const uint32_t* rows, Py_ssize_t n, Py_ssize_t n_more, int64_t* pairs
+) noexcept nogil:
+    """Sum, and squares and one row in one integer, of ``n`` of ``n_more`` rows."""
+    cdef const int64_t* numbers = counted.numbers
+    cdef const int64_t* row
+    cdef int64_t up = (<int64_t>1 << counted.pair_shift) - 1  # squares are rounded up
+    cdef Py_ssize_t i
+    for i in range(n):
+        prefetch(numbers + STRIDE * <size_t>rows[min(i + AHEAD, n_more - 1)])
+        row = numbers + STRIDE * <size_t>rows[i]
+        pairs[2 * i] = row[SUM]
+        pairs[2 * i + 1] = (
+            (((row[SQUARES] + up) >> counted.pair_shift) << counted.row_bits) + 1
+        )
+
+
 cdef void add_counts(
     const Counted* counted, void* to, const void* added, bint subtract
 ) noexcept nogil:
@@ -845,7 +924,7 @@ cdef void add_cells(
 cdef class CodedBins:
     """The layout of codes and counts of rows that are coded in some bins."""
 
-    def __cinit__(self, Bins bins, Py_ssize_t n_classes, bint weighted):
+    def __cinit__(self, Bins bins, Py_ssize_t n_classes, Py_ssize_t stride):
         cdef Py_ssize_t j
         self.arrays = (bins,)
         self.data.n_columns = bins.n_columns
@@ -853,7 +932,7 @@ cdef class CodedBins:
         self.data.sources = self.sources = <Source*>zeros(bins.n_columns, sizeof(Source))
         for j in range(bins.n_columns):
             self.data.columns[j].coder = bins.coders[j]
-        arrange(&self.data, n_classes, weighted)
+        arrange(&self.data, n_classes, stride)
 
     def __dealloc__(self):
         free(self.data.columns)
@@ -879,7 +958,7 @@ def code_shard(Bins bins, columns, Py_ssize_t n_rows, Pool pool=None):
     """The codes of some rows, and facts about these rows."""
     # The least and the greatest value of every column, of these rows and those of the bins; whether
     # values are missing; which bins hold one value only.
-    cdef CodedBins coded = CodedBins(bins, 1, False)
+    cdef CodedBins coded = CodedBins(bins, 1, 1)
     codes = np.empty(n_rows * coded.data.row_bytes, dtype=np.uint8)
     cdef Py_ssize_t j
     cdef list single = [bins.single(j) for j in range(bins.n_columns)]
@@ -898,7 +977,7 @@ def code_shard(Bins bins, columns, Py_ssize_t n_rows, Pool pool=None):
 
 def column_codes(Bins bins, codes, Py_ssize_t j):
     """The codes of a column; -1 where it is missing."""
-    cdef CodedBins coded = CodedBins(bins, 1, False)
+    cdef CodedBins coded = CodedBins(bins, 1, 1)
     cdef Binned* data = coded.of(codes)
     cdef int32_t[::1] numbers = np.empty(data.n_rows, dtype=np.int32)
     cdef Py_ssize_t i, code
@@ -916,7 +995,8 @@ def count_shard(
     """Add the rows of some nodes to their histograms, the rows of ``table``."""
     # A row has a label and perhaps a weight, or it has numbers: its channels and 1. Counts are of 32
     # bits without weights and numbers; else of 64, and after the channels of a bin come its rows.
-    cdef CodedBins coded = CodedBins(bins, n_channels, units is not None or numbers is not None)
+    cdef bint wide = units is not None or numbers is not None
+    cdef CodedBins coded = CodedBins(bins, n_channels, n_channels + wide)
     cdef Binned* data = coded.of(codes)
     cdef char* cells = <char*><size_t>table.ctypes.data
     cdef size_t size = table.strides[0]
@@ -962,7 +1042,7 @@ def look_into_shard(
     # keys from low to high. A key is in slice (key - guide) >> shift of its interval, or in the
     # first or last one; the slices are at place. A shift of 255 requests the values: intervals,
     # keys and rows are returned.
-    cdef CodedBins coded = CodedBins(bins, 1, False)
+    cdef CodedBins coded = CodedBins(bins, 1, 1)
     cdef const char* first_code = codes_of(coded.of(codes), column)
     cdef int width = coded.data.columns[column].width
     cdef Py_ssize_t n_channels = slices.shape[2] - 1, most = 0, n_exact = 0, g, i, code, at, slice, k
@@ -1013,7 +1093,7 @@ def divide_shard(
     # A split is (slot, column, sides, edge, keep_left, keep_right). sides states for each code where
     # its rows go: 0 right, 1 left, 2 left if the value is at most edge. A child that is kept has
     # the next number as its slot.
-    cdef CodedBins coded = CodedBins(bins, 1, False)
+    cdef CodedBins coded = CodedBins(bins, 1, 1)
     cdef Binned* data = coded.of(codes)
     cdef Py_ssize_t n_left = 0, n, end = 0
     cdef const uint8_t[::1] side_of

@@ -9,6 +9,12 @@ from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBuffer_Release, Py
 from libc.math cimport log2
 from libc.string cimport memset, strlen
 
+cdef extern from "loops.h":
+    void prefetch(const void* place) noexcept nogil
+
+cdef enum:
+    AHEAD = 32  # rows to prefetch ahead
+
 cdef double LOG2_E = 1.4426950408889634
 
 
@@ -26,9 +32,32 @@ cdef void count_classes(
         counts[0] += n_rows - ones
         counts[1] += ones
         return
+    if problem.numbers != NULL:
+        add_numbers(problem.numbers + STRIDE * first, rows, n_rows, counts)
+        return
     for i in range(n_rows):
         row = i if rows == NULL else <Py_ssize_t>rows[i]
         add_row(first + row, labels[row], problem, counts)
+
+
+cdef void add_numbers(
+    const int64_t* numbers, const uint32_t* rows, Py_ssize_t n_rows, int64_t* counts
+) noexcept nogil:
+    cdef const int64_t* row
+    cdef int64_t weight = 0, total = 0, squares = 0
+    cdef Py_ssize_t i
+    for i in range(n_rows):
+        if rows == NULL:
+            row = numbers + STRIDE * i
+        else:
+            prefetch(numbers + STRIDE * <size_t>rows[min(i + AHEAD, n_rows - 1)])
+            row = numbers + STRIDE * <size_t>rows[i]
+        weight += row[WEIGHT]
+        total += row[SUM]
+        squares += row[SQUARES]
+    counts[WEIGHT] += weight
+    counts[SUM] += total
+    counts[SQUARES] += squares
 
 
 cdef double purity_of(

@@ -14,14 +14,14 @@ import numpy as np
 from heapq import heappop, heappush
 from treebound.growing._histogram import code_shard
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 from treebound.growing._layout cimport (
-    ENTROPY, FINE_BINS, MAX_CATEGORIES, N_CHANNELS, NOMINAL, SQUARED, KernelSplit, NodeView,
-    Problem, Scratch, Source, add_row, allocate, count_classes, may_split_on, row_of, source_of,
-    takes, value_at, zeros,
+    ENTROPY, FINE_BINS, MAX_CATEGORIES, N_CHANNELS, NOMINAL, SQUARED, SQUARES, WEIGHT, KernelSplit,
+    NodeView, Problem, Scratch, Source, add_row, allocate, count_classes, may_split_on, row_of,
+    source_of, takes, value_at, zeros,
 )
 from treebound._utils._pool cimport Pool, Work, add_whole, stop_others
 from treebound.growing._scan cimport no_split, try_category
@@ -54,7 +54,8 @@ cdef enum:
     BRANCH_ROWS = 2048    # fewer rows are not worth a search by several threads
     LABELS = 8192         # rows whose classes a thread counts at a time
     MAX_THREADS = 256
-    NUMBER_CROSSING = 200 # least rows of a node of numbers with a histogram
+    NUMBER_CROSSING = 64  # least rows of a node of numbers with a histogram
+    ROWS_A_SQUARE = 4     # rows of numbers for the square of the bins
     CHAIN = 128           # rows of a node that may be a chain; splits a column that make it pay
 
 
@@ -205,14 +206,17 @@ cdef class Grower(Driver):
         cdef Starting starting
         cdef tuple coded = self.shared.coded
         columns, y, weights = self.arrays
-        if self.ids == NULL or coded is None or max_bins == FINE_BINS:
+        if self.ids == NULL or coded is None or max_bins > self.max_bins:
             kinds = [self.sources[j].kind for j in range(self.n_columns)]
             sizes = [self.sources[j].n_categories for j in range(self.n_columns)]
             bins = Bins(columns, kinds, sizes, max_bins, self.pool)
             coded = self.shared.coded = (bins, *code_shard(bins, columns, len(y), self.pool))
         bins, codes, ends, missing, single = coded
-        weighted = weights is not None or self.numbers is not None
-        self.coded = CodedBins(bins, self.problem.n_classes, weighted)
+        stride = self.problem.n_classes + (weights is not None or self.numbers is not None)
+        row_bits = 0
+        if self.numbers is not None and self.tree.counts_of(0)[WEIGHT] == n < 2**30:
+            row_bits = int(n).bit_length()  # all weights are 1
+        self.coded = CodedBins(bins, self.problem.n_classes, 2 if row_bits else stride)
         self.binned = self.coded.of(codes, single)
         self.binned.problem = &self.problem
         self.binned.sources = self.sources
@@ -241,6 +245,11 @@ cdef class Grower(Driver):
         self.binned.counted.numbers = self.problem.numbers
         if self.problem.numbers != NULL:
             self.binned.counted.weights = self.problem.numbers  # that is, counts of 64 bits
+        if row_bits:
+            # 62 bits for the squares of all rows, and these rows; a square is rounded up
+            squares = int(self.tree.counts_of(0)[SQUARES])
+            self.binned.counted.row_bits = row_bits
+            self.binned.counted.pair_shift = max(0, squares.bit_length() + row_bits - 61)
         return 0
 
     cdef void forget_codes(self) noexcept nogil:
@@ -372,13 +381,13 @@ cdef class Grower(Driver):
         self.set_task(task, index, True)
         bounds = self.bound_columns(task, node)
         if index == 0 and node.state == WAITING and self.is_uninformative(bounds.live_rows):
-            if self.problem.n_rows < FINE_ROWS:
+            if self.problem.n_rows < FINE_ROWS and self.problem.criterion != SQUARED:
                 self.forget_codes()
                 with gil:
                     self.shared.sorts = True
                     self.shared.coded = self.coded = self.order = None
                 return self.sort_and_search(0, self.ids)
-            self.code(FINE_BINS)
+            self.code(FINE_BINS if self.problem.n_rows >= FINE_ROWS else 4 * self.max_bins + 3)
             bounds = self.bound_columns(task, node)
         if max(bounds.best, bounds.bound) <= task.least:
             self.drop_histogram(index)
@@ -407,6 +416,11 @@ cdef class Grower(Driver):
             columns.finders[j].floor = floor
         if node.state == WAITING:
             self.each_column(&bound_column, self.binned.counted.n_cells >= THREAD_CELLS)
+            if node.stop - node.start == self.problem.n_rows:
+                # by the best boundary of all columns: do the bins of the root exclude enough?
+                for j in range(self.n_columns):
+                    self.set_floor(columns.bounds[j].best - 4.0 * task.view.tolerance)
+                self.each_column(&bound_column, self.binned.counted.n_cells >= THREAD_CELLS)
         for j in range(self.n_columns):
             columns.splits[j].place = -1
             floor = max(floor, columns.bounds[j].best - 4.0 * task.view.tolerance)
@@ -422,8 +436,10 @@ cdef class Grower(Driver):
         cdef int t
         if large:
             self.search_in_waves()
+        elif self.pool.n_threads > 1 and self.binned.counted.n_cells >= SEARCH_CELLS:
+            self.pool.run(&search_column, &self.columns, self.n_columns)
         else:
-            self.each_column(&search_column, self.binned.counted.n_cells >= SEARCH_CELLS)
+            search_all(&self.columns, self.n_columns)
         for t in range(self.pool.n_threads):
             if self.columns.finders[t].failed:
                 with gil:
@@ -491,10 +507,12 @@ cdef class Grower(Driver):
 
     cdef bint is_uninformative(self, Py_ssize_t live_rows) noexcept nogil:
         """Return True if many rows of the root are in bins that may hold its split (noise)."""
+        # finer bins of numbers exclude nearly all splits
+        cdef Py_ssize_t share = 16 if self.problem.criterion == SQUARED else 4
         return (
             self.sorts_when_needed
             and self.binned.max_codes <= self.max_bins + 1
-            and live_rows > self.problem.n_rows * self.n_columns // 4
+            and live_rows > self.problem.n_rows * self.n_columns // share
         )
 
     cdef void find_ends(self, const GrownNode* node, KernelSplit* split) noexcept nogil:
@@ -841,7 +859,7 @@ cdef class Grower(Driver):
         if max(bounds.best, bounds.bound) <= task.least:
             return
         if deep or not bounds.live_rows:
-            self.each_column(&search_column, False)
+            search_all(&self.columns, self.n_columns)
             prospect.gains = self.choose(node, task)
             prospect.split = node.split
             prospect.priority = node.priority
@@ -1324,6 +1342,18 @@ cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
         columns.splits[j] = best_of_column(&columns.finders[thread], j)
 
 
+cdef void search_all(Columns* columns, Py_ssize_t n_columns) noexcept nogil:
+    """Search the column of the greatest bound first: its best score raises the floor of the rest."""
+    cdef Py_ssize_t first = 0, j
+    for j in range(1, n_columns):
+        if bound_on(columns, j) > bound_on(columns, first):
+            first = j
+    search_column(columns, first, 0)
+    for j in range(n_columns):
+        if j != first:
+            search_column(columns, j, 0)
+
+
 cdef void mark_column(void* context, Py_ssize_t place, int thread) noexcept nogil:
     cdef Columns* columns = <Columns*>context
     mark_groups(&columns.finders[place], columns.wave[place])
@@ -1453,8 +1483,9 @@ cdef set_crossing(Grower grower, crossing, max_bins, n_categories):
     if grower.problem.criterion == ENTROPY:
         rows_a_bin = 400 * n_classes
     if grower.problem.criterion == SQUARED:
-        rows_a_bin = 800  # it has four counts of 64 bits
         n_classes = 2
+        # the bound of a bin of m rows out of n grows with m / sqrt(n)
+        rows_a_bin = <Py_ssize_t>sqrt(<double>(ROWS_A_SQUARE * n_rows))
     while bins < (255 if n_classes == 2 else 127) and bins * rows_a_bin < n_rows:
         bins = 2 * bins + 1
     grower.max_bins = max_bins or bins

@@ -11,7 +11,7 @@ from treebound.growing._histogram cimport Binned, Counted, Gathered
 cdef struct Family:
     # The splits of a column with missing rows on one side.
     const int64_t* base     # counts on the left besides the bins: class counts, then rows
-    double* scores          # after each bin
+    double* scores          # after each bin; there is a place before the first
     double* bounds          # inside it, if known
     Py_ssize_t first        # the boundaries from here
     Py_ssize_t last         # to here have enough on both sides
@@ -29,8 +29,11 @@ cdef struct Profile:
     double floor            # scores of numbers below it need not be exact, only not too small
     int n_families          # 2 where rows are missing: on the right, on the left
     Family families[2]
-    double* a               # two classes: the counts left of each bin as floats, base included
-    double* b
+    double* a               # two classes: the counts left of each bin as floats, base included;
+    double* b               # numbers: weights and sums,
+    double* bin_squares     # and the squares of each bin
+    double square_unit      # of the squares left of bins
+    bint has_floats         # whether the floats of numbers are set, without base
     int64_t* scratch        # n_classes
 
 

@@ -18,32 +18,42 @@ bins, which are scored anyway. With more classes:
   subtracted from both; with the slope of h in the middle of the bin, h minus the line is smallest
   there, and g_k minus the line is largest at an end;
 - misclassification: the largest count of each side, each in its best corner;
-- numbers: weight and sum of the left side are in an ellipse that the squares of the bin give; the
-  gain is at most that at a corner of a polygon around it.
+- numbers: the square root of a gain is a norm, so inside a bin it is at most the greater one of its
+  ends plus the root of the spread of the bin, scaled; see `gains_of_bins`.
 
 Bounds are compared with a bar that is a few tolerances below the best score, so rounding errors
 do not matter. A skipped bin holds no split that could win, or tie with one that could.
 """
 
-from libc.math cimport INFINITY, fabs, ldexp, log2, sqrt
+from libc.math cimport INFINITY, ldexp, log2
 from libc.stdint cimport uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 from treebound.growing._layout cimport (
     ENTROPY, GINI, MISCLASSIFICATION, N_CHANNELS, NOMINAL, SQUARED, SQUARES, STRIDE, SUM, WEIGHT,
-    Problem, Source, allocate, c_log_c, difference_of, gain_of_difference, gini_of_sides, has_order,
-    keeps_order, may_split_on, renew, row_of, score_of, score_of_sides, spread_of, square, value_at,
+    Problem, Source, allocate, c_log_c, gini_of_sides, has_order,
+    keeps_order, may_split_on, renew, row_of, score_of, score_of_sides, square, value_at,
     weight_in, xlogx, zeros,
 )
 from treebound.growing._scan cimport (
     Segment, is_better, keep_heavy, may_stand, no_split, scan, try_categories,
 )
 from treebound.growing._sorted cimport has_entries, packing_of, presort
-from treebound.growing._histogram cimport CodedColumn, MAX_BLOCKS, count_t, gather, gather_groups, rows_in
+from treebound.growing._histogram cimport (
+    CodedColumn, MAX_BLOCKS, count_t, gather, gather_groups, rows_in, unpack,
+)
 
 
 cdef extern from "loops.h":
     double greatest(const double* values, Py_ssize_t n) noexcept nogil
+    Py_ssize_t sums_of_pairs(
+        const int64_t* pairs, Py_ssize_t n_bins, int64_t row_mask, double unit, int64_t* left,
+        int32_t* bins, double* a, double* b, double* d,
+    ) noexcept nogil
+    void gains_of_bins(
+        const double* a, const double* b, const double* d, Py_ssize_t n, double whole,
+        double total, double* gains, double* bounds,
+    ) noexcept nogil
     void gini_of_pairs(
         const double* a, const double* b, Py_ssize_t n, double all_a, double all_b,
         double* scores, double* bounds,
@@ -71,9 +81,10 @@ cdef int init_profile(
     profile.scratch = <int64_t*>zeros(width, sizeof(int64_t))
     profile.a = <double*>allocate(max_bins + 2, sizeof(double))
     profile.b = <double*>allocate(max_bins + 2, sizeof(double))
+    profile.bin_squares = <double*>allocate(max_bins + 1, sizeof(double))
     for side in range(2):
         profile.families[side].base = profile.missing if side else profile.none
-        profile.families[side].scores = <double*>allocate(max_bins + 1, sizeof(double))
+        profile.families[side].scores = 1 + <double*>allocate(max_bins + 2, sizeof(double))
         profile.families[side].bounds = <double*>allocate(max_bins + 1, sizeof(double))
     return 0
 
@@ -87,8 +98,10 @@ cdef void free_profile(Profile* profile) noexcept nogil:
     free(profile.scratch)
     free(profile.a)
     free(profile.b)
+    free(profile.bin_squares)
     for side in range(2):
-        free(profile.families[side].scores)
+        if profile.families[side].scores != NULL:
+            free(profile.families[side].scores - 1)
         free(profile.families[side].bounds)
 
 
@@ -101,8 +114,12 @@ cdef void read_profile(
     cdef int side
     profile.node = node
     profile.ordered = has_order(column, node.problem)
+    profile.has_floats = counted.row_bits > 0
+    profile.square_unit = ldexp(1.0, node.problem.square_shift)
     if counted.weights == NULL:
         add_bins(profile, <const uint32_t*>histogram + offset, n_bins, counted.n_classes)
+    elif counted.row_bits:
+        add_pairs(profile, <const int64_t*>histogram + offset, n_bins, counted)
     else:
         add_bins(profile, <const int64_t*>histogram + offset, n_bins, counted.n_classes)
     profile.n_families = 2 if profile.missing[counted.n_classes] > 0 else 1
@@ -156,6 +173,20 @@ cdef inline void add_bins(
     for k in range(n_classes):
         profile.missing[k] = table[k]
     profile.missing[n_classes] = rows_in(table, n_classes)
+
+
+cdef void add_pairs(
+    Profile* profile, const int64_t* table, Py_ssize_t n_bins, const Counted* counted
+) noexcept nogil:
+    # squares are not shifted to their unit: they are for bounds alone
+    profile.square_unit = ldexp(
+        1.0, counted.pair_shift - counted.row_bits + profile.node.problem.square_shift
+    )
+    profile.n_bins = sums_of_pairs(
+        table, n_bins, (<int64_t>1 << counted.row_bits) - 1, profile.square_unit, profile.left,
+        profile.bins, profile.a, profile.b, profile.bin_squares,
+    )
+    unpack(table + 2 * n_bins, counted, profile.missing)
 
 
 cdef inline int64_t rows_of(const Profile* profile, Py_ssize_t t) noexcept nogil:
@@ -277,55 +308,46 @@ cdef void score_classes(const Profile* profile, Family* family) noexcept nogil:
         before = weight
 
 
-cdef void score_numbers(const Profile* profile, Family* family) noexcept nogil:
-    """Numbers: square roots of gains are norms, so gain and spread bound the gains inside a bin."""
-    # With m rows of a bin, j of them on the left, their sum is off j times their mean by at most
-    # sqrt(spread j (m - j) / m), which changes sqrt(gain) by at most that times sqrt(n / (l r)), l
-    # and r the weights of the sides.
+cdef void score_numbers(Profile* profile, Family* family) noexcept nogil:
+    """Numbers: in floats first, and never too small; exact are scores that may be the best."""
     cdef const NodeView* node = profile.node
-    cdef const Problem* problem = node.problem
+    cdef Py_ssize_t n = profile.n_bins, n_scores = family.last - family.first + 1, t
+    cdef double floor = profile.floor, best
+    if not profile.has_floats or family.base != profile.none:
+        set_floats(profile, family.base)
+    gains_of_bins(
+        profile.a, profile.b, profile.bin_squares, n, <double>node.weight,
+        <double>node.counts[SUM], family.scores, family.bounds,
+    )
+    if n_scores <= 0:
+        return
+    best = greatest(family.scores + family.first, n_scores)
+    if best <= floor:
+        return
+    if not profile.ordered:
+        t = family.first
+        while family.scores[t] < best:
+            t += 1
+        best = score_of(profile.left + (t + 1) * STRIDE, family.base, node)
+        floor = max(floor, best - 4.0 * node.tolerance)
+    for t in range(family.first, family.last + 1):
+        if family.scores[t] > floor:
+            family.scores[t] = score_of(profile.left + (t + 1) * STRIDE, family.base, node)
+
+
+cdef void set_floats(Profile* profile, const int64_t* base) noexcept nogil:
+    """Set weights, sums and squares of the bins as floats."""
     cdef const int64_t* left = profile.left
-    cdef int64_t first = left[WEIGHT] + family.base[WEIGHT], last
-    cdef double previous = score_of(left, family.base, node), score, spread, least, whole
-    cdef double all_sum = fabs(<double>node.counts[SUM]), sum_left, product, all_squares
-    cdef double unit = ldexp(1.0, problem.square_shift)
-    cdef int64_t own_sum, own_squares
-    cdef double m, root
-    cdef Py_ssize_t t
-    whole = <double>node.weight
-    for t in range(profile.n_bins):
-        left += N_CHANNELS + 1
-        last = left[WEIGHT] + family.base[WEIGHT]
-        # in floats first, with more than their error: most scores are far below the floor
-        sum_left = <double>(left[SUM] + family.base[SUM])
-        score = fabs(sum_left * whole - <double>node.counts[SUM] * <double>last)
-        score += 1e-15 * (fabs(sum_left) * whole + all_sum * <double>last)
-        product = whole * (<double>last * <double>(node.weight - last))
-        if score * score <= profile.floor * product:
-            score = score * score / product
-        else:
-            score = score_of(left, family.base, node)
-        own_sum = left[SUM] - left[SUM - N_CHANNELS - 1]
-        own_squares = left[SQUARES] - left[SQUARES - N_CHANNELS - 1]
-        all_squares = <double>own_squares * unit
-        spread = all_squares * (1.0 + 1e-15) - (
-            <double>own_sum * <double>own_sum / <double>(last - first) * (1.0 - 1e-15)
-        )
-        if spread <= 4e-15 * all_squares:  # perhaps there is none
-            spread = spread_of(last - first, own_sum, own_squares, problem)
-        family.scores[t] = score
-        family.bounds[t] = -INFINITY
-        if spread > 0.0 and last - first > 1:
-            m = <double>(last - first)
-            least = min(
-                <double>(first + 1) * <double>(node.weight - first - 1),
-                <double>(last - 1) * <double>(node.weight - last + 1),
+    cdef Py_ssize_t n = profile.n_bins, t
+    for t in range(n + 1):
+        profile.a[t] = <double>(left[WEIGHT] + base[WEIGHT])
+        profile.b[t] = <double>(left[SUM] + base[SUM])
+        if t < n:
+            profile.bin_squares[t] = profile.square_unit * <double>(
+                left[STRIDE + SQUARES] - left[SQUARES]
             )
-            spread *= min(1.0, 0.25 * m * whole / max(least, 1.0))
-            root = sqrt(max(previous, score)) + sqrt(spread)
-            family.bounds[t] = root * root * (1.0 + 1e-12)
-        previous = score
-        first = last
+        left += STRIDE
+    profile.has_floats = False
 
 
 # -- bounds inside bins -----------------------------------------------------------------------
@@ -370,6 +392,8 @@ cdef double bound_bin(
         limits = straddles(left, right, family.base, node)
     if limits < 0:
         return -INFINITY
+    if problem.criterion == SQUARED:  # holds whether or not the boundaries are allowed
+        return family.bounds[t] if family.bounds[t] > bar else -INFINITY
     if t == 0 and family.base[n_classes] > 0:
         limits = 1  # only missing rows on the left is a split of the other family, at its end
     if profile.ordered:
@@ -379,14 +403,11 @@ cdef double bound_bin(
             return -INFINITY
         if n_classes == 2 and problem.criterion != MISCLASSIFICATION:
             return family.bounds[t]
-        if problem.criterion != SQUARED:
-            for k in range(n_classes):
-                classes += right[k] > left[k]
-            if classes == 1:
-                return -INFINITY
-    if problem.criterion == SQUARED:
-        bound = bound_numbers(left, right, family.base, node)
-    elif problem.criterion == GINI:
+        for k in range(n_classes):
+            classes += right[k] > left[k]
+        if classes == 1:
+            return -INFINITY
+    if problem.criterion == GINI:
         bound = bound_gini(left, right, family.base, node)
     elif problem.criterion == ENTROPY:
         bound = bound_entropy(left, right, family.base, node)
@@ -448,61 +469,6 @@ cdef double bound_entropy(
             - slope * <double>last,
         )
     return total + node.tolerance
-
-
-cdef double bound_numbers(
-    const int64_t* left, const int64_t* right, const int64_t* base, const NodeView* node
-) noexcept nogil:
-    """The greatest gain at the corners of a polygon around all that a split inside may have left."""
-    # In weight j and sum j times the mean of the bin plus d, d^2 <= spread j (m - j) / m is an
-    # ellipse. The polygon consists of its tangents at j = 1, 2, 4, ..., m - 2, m - 1; gains are
-    # convex, so they are greatest at corners. Sums are differences from the node's mean, times its
-    # weight, which are exact at both ends of the bin and linear between them.
-    cdef const Problem* problem = node.problem
-    cdef int64_t first = left[WEIGHT] + base[WEIGHT], last = right[WEIGHT] + base[WEIGHT]
-    cdef double m = <double>(last - first), whole = <double>node.weight
-    cdef double spread = spread_of(
-        last - first, right[SUM] - left[SUM], right[SQUARES] - left[SQUARES], problem
-    )
-    cdef double start = difference_of(first, left[SUM] + base[SUM], node)
-    cdef double slope = (difference_of(last, right[SUM] + base[SUM], node) - start) / m
-    cdef double bound, j = 1.0, next, height, rise, next_height, next_rise, x
-    if m < 2.0:
-        return -INFINITY
-    height = sqrt(spread * (m - 1.0) / m)
-    bound = corner_gain(<double>first, 1.0, height, start, slope, whole)
-    bound = max(bound, corner_gain(<double>first, m - 1.0, height, start, slope, whole))
-    rise = 0.5 * spread * (m - 2.0) / (m * height) if height > 0.0 else 0.0
-    # invariant: the tangent at j has this height and rise
-    while j < m - 1.0:
-        if 2.0 * j < 0.5 * m:
-            next = 2.0 * j
-        elif j < 0.5 * m:
-            next = 0.5 * m
-        else:
-            next = m - 0.5 * (m - j)
-        next = min(next, m - 1.0)
-        next_height = sqrt(spread * next * (m - next) / m)
-        next_rise = 0.5 * spread * (m - 2.0 * next) / (m * next_height) if next_height > 0.0 else 0.0
-        x = 0.5 * (j + next)
-        if rise > next_rise:
-            x = (next_height - next_rise * next - height + rise * j) / (rise - next_rise)
-        x = min(max(x, j), next)
-        # of the two tangents the higher one there, as the corner is not met exactly
-        height = max(height + rise * (x - j), next_height + next_rise * (x - next))
-        bound = max(bound, corner_gain(<double>first, x, height, start, slope, whole))
-        j = next
-        height = next_height
-        rise = next_rise
-    return bound * (1.0 + 1e-12)
-
-
-cdef inline double corner_gain(
-    double first, double j, double height, double start, double slope, double whole
-) noexcept nogil:
-    """The greater gain of the two corners above and below a place of the bin."""
-    cdef double difference = fabs(start + slope * j) + height * whole
-    return gain_of_difference(difference, first + j, whole - first - j)
 
 
 cdef double bound_errors(
@@ -586,6 +552,11 @@ cdef bint is_live(
 ) noexcept nogil:
     """Return True if a bin may hold a split above the bar."""
     cdef int side
+    if profile.node.problem.criterion == SQUARED and (
+        profile.families[0].bounds[t] <= bar
+        and (profile.n_families == 1 or profile.families[1].bounds[t] <= bar)
+    ):
+        return False
     if rows_of(profile, t) < 2 or single[profile.bins[t]]:
         return False
     for side in range(profile.n_families):
@@ -649,6 +620,7 @@ cdef KernelSplit best_category(Finder* finder, Py_ssize_t j) noexcept nogil:
     cdef Py_ssize_t n_classes = finder.node.problem.n_classes, n_codes = column.coder.n_bins + 1
     cdef const uint32_t* cell = <const uint32_t*>finder.histogram + column.offset
     cdef const int64_t* table = <const int64_t*>finder.histogram + column.offset
+    cdef const int64_t* pairs
     cdef int64_t* counts = finder.profile.left
     cdef Py_ssize_t code, k
     cdef KernelSplit best = no_split(j)
@@ -661,6 +633,10 @@ cdef KernelSplit best_category(Finder* finder, Py_ssize_t j) noexcept nogil:
                 counts[n_classes] += cell[k]
             counts += n_classes + 1
             cell += n_classes
+    elif finder.data.counted.row_bits:
+        pairs, table = table, finder.profile.left
+        for code in range(n_codes):
+            unpack(pairs + 2 * code, &finder.data.counted, counts + STRIDE * code)
     try_categories(table, n_codes, finder.node, &best)
     return best
 
@@ -978,15 +954,17 @@ cdef bint enlarge_finder(
 # -- for tests ---------------------------------------------------------------------------------
 
 
-def number_bounds(
+def number_bound(
     const int64_t[::1] node, const int64_t[::1] left, const int64_t[::1] right, int square_shift
 ):
-    """Both bounds on the gains inside a bin, from sums left of it and to its end, then rows."""
+    """The bound on the gains inside a bin, from sums left of it and to its end, then rows."""
     cdef Problem problem
     cdef NodeView view
     cdef Profile profile
     cdef Family family
-    cdef double score, bound
+    cdef double bound
+    cdef double[2] scores, a, b
+    cdef double squares
     cdef int64_t[STRIDE] none
     cdef int64_t[2 * STRIDE] sums
     memset(&problem, 0, sizeof(Problem))
@@ -1001,12 +979,18 @@ def number_bounds(
     memcpy(sums, &left[0], STRIDE * sizeof(int64_t))
     memcpy(sums + STRIDE, &right[0], STRIDE * sizeof(int64_t))
     # the profile of this bin alone: what is on its left is the base
-    family.base = none
-    family.scores = &score
+    family.base = profile.none = none
+    family.scores = scores + 1
     family.bounds = &bound
+    family.first = 0
+    family.last = -1
+    profile.a, profile.b = a, b
+    profile.bin_squares = &squares
+    profile.square_unit = ldexp(1.0, square_shift)
+    profile.has_floats = False
     profile.node = &view
     profile.floor = -INFINITY
     profile.n_bins = 1
     profile.left = sums
     score_numbers(&profile, &family)
-    return bound, bound_numbers(sums, sums + STRIDE, none, &view)
+    return bound

@@ -177,7 +177,9 @@ cdef class ShardDriver(Driver):
         memset(&self.finder, 0, sizeof(Finder))
         # as engines count: 32 bits, or 64 with the rows of a bin after its channels
         self.narrow = self.numbers is None and facts.total.ones and facts.n_rows < 2**32
-        self.coded = CodedBins(bins, self.problem.n_classes, not self.narrow)
+        self.coded = CodedBins(
+            bins, self.problem.n_classes, self.problem.n_classes + (not self.narrow)
+        )
         self.ranges = [key_ranges(bins, facts, j) for j in range(self.n_columns)]
         single = [np.append(ranges.single, 0).astype(np.uint8) for ranges in self.ranges]
         self.binned = self.coded.of(np.empty(0, dtype=np.uint8), single)

@@ -25,6 +25,7 @@ cdef enum:
     DIGIT_BITS = 11
     BUCKETS = 2048
     PASSES = 3
+    SHORT_ROWS = 48       # so many rows are sorted by insertion
     FEW_ROWS = 3072       # fewer rows have
     SHORT_DIGIT_BITS = 8  # shorter digits
 
@@ -383,6 +384,8 @@ cdef Presorted presort(
     cdef Presorted result
     cdef uint64_t rank
     cdef Py_ssize_t i
+    if n_rows <= SHORT_ROWS:
+        return sort_few(keys, n_rows, labels, packing, buffer)
     span = key_range(keys, n_rows, packing)
     memset(starts, 0, (<size_t>PASSES << span.digit_bits) * sizeof(uint32_t))
     pack_keys(keys, n_rows, &span, labels, packing, buffer, starts)
@@ -399,6 +402,33 @@ cdef Presorted presort(
     result.entries = buffer
     result.n_values = <Py_ssize_t>rank
     result.n_present = span.present
+    return result
+
+
+cdef Presorted sort_few(
+    const uint64_t* keys, Py_ssize_t n_rows, const uint32_t* labels, const Packing* packing,
+    uint64_t* buffer,
+) noexcept nogil:
+    """The same of so few rows that the tables of digits would take longer."""
+    cdef Presorted result
+    cdef uint64_t rank
+    cdef Py_ssize_t i, missing
+    result.entries = buffer
+    result.n_present = 0
+    for i in range(n_rows):
+        if keys[i] != MISSING_KEY:
+            buffer[result.n_present] = <uint64_t>i << packing.row_shift | labels[i]
+            result.n_present += 1
+    sort_run(buffer, result.n_present, keys, packing)
+    rank = replace_keys(buffer, result.n_present, keys, packing, True)
+    missing = result.n_present
+    for i in range(n_rows if missing < n_rows else 0):
+        if keys[i] == MISSING_KEY:
+            buffer[missing] = (
+                rank << packing.rank_shift | <uint64_t>i << packing.row_shift | labels[i]
+            )
+            missing += 1
+    result.n_values = <Py_ssize_t>rank
     return result
 
 

@@ -122,7 +122,7 @@ cdef struct Crew:
     PyThread_type_lock lock
     Loop* first
     int64_t opened       # loops so far
-    int n_workers
+    int64_t n_workers    # read without the lock, so written after the worker
     Worker* workers[MAX_WORKERS]
 
 
@@ -361,7 +361,7 @@ cdef int add_workers(int n_workers) except -1:
                 PyThread_free_lock(worker.wake)
                 free(worker)
                 break  # fewer threads do the same
-            crew.n_workers += 1
+            store(&crew.n_workers, crew.n_workers + 1)
     finally:
         unlock_crew()
     return 0
@@ -405,7 +405,7 @@ cdef void wake_some(int wanted) noexcept nogil:
     """Wake threads that sleep; these wake more, which takes less time than one by one."""
     cdef int i
     wanted = min(wanted, WOKEN)
-    for i in range(crew.n_workers):
+    for i in range(<int>load(&crew.n_workers)):
         if wanted <= 0:
             return
         if load(&crew.workers[i].asleep) and swap(&crew.workers[i].asleep, 0):

@@ -13,6 +13,17 @@ from libc.stdint cimport int64_t
 ctypedef void (*Work)(void* context, Py_ssize_t item, int thread) noexcept nogil
 
 
+cdef struct Tasks:
+    # Work that leads to more work; ``take`` and ``finish`` are called one at a time.
+    void* (*take)(void* context) noexcept nogil              # the next task; NULL: none at present
+    void (*perform)(void* context, void* task, int thread) noexcept nogil
+    Py_ssize_t (*finish)(void* context, void* task) noexcept nogil  # the number of new tasks
+    void* context
+
+
+cdef struct Queue  # the tasks in progress; only the pool reads it
+
+
 cdef struct Team:
     int n_threads        # at most
     int active           # threads at work for it; guarded by the lock of the crew
@@ -30,6 +41,7 @@ cdef class Pool:
     cdef object interrupt           # what a signal raised while helpers were at work
     cdef readonly int n_threads
     cdef void run(self, Work task, void* context, Py_ssize_t n_items) noexcept nogil
+    cdef int run_tasks(self, const Tasks* tasks) except -1 nogil
     cdef int run_long(self, Work task, void* context, Py_ssize_t n_items) except -1 nogil
     cdef bint alone(self, Work task, void* context, Py_ssize_t n_items) noexcept nogil
     cdef int share(
@@ -44,3 +56,4 @@ cdef int threads_here() noexcept nogil
 cdef bint look_for_signals(long long* looked) except -1 nogil
 cdef void stop_others() noexcept nogil
 cdef int64_t add_whole(int64_t* place, int64_t value) noexcept nogil
+cdef long long now() noexcept nogil

@@ -122,7 +122,7 @@ cdef struct Crew:
     PyThread_type_lock lock
     Loop* first
     int64_t opened       # loops so far
-    int n_workers
+    int64_t n_workers    # read without the lock, so written after the worker
     Worker* workers[MAX_WORKERS]
 
 
@@ -139,6 +139,16 @@ def _forget_threads():
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_threads)
+
+
+cdef struct Queue:
+    const Tasks* tasks
+    PyThread_type_lock lock     # of all that follows
+    int n_active                # tasks in progress
+    int64_t version             # grows when there is something to do for threads that wait
+    int n_asleep
+    int[MAX_WORKERS] asleep
+    PyThread_type_lock[MAX_WORKERS] wake    # one per thread
 
 
 cdef class Pool:
@@ -179,6 +189,29 @@ cdef class Pool:
         """The same for items that take long: Ctrl-C cancels those of the team."""
         if not self.alone(task, context, n_items):
             self.share(task, context, n_items, True)
+        return 0
+
+    cdef int run_tasks(self, const Tasks* tasks) except -1 nogil:
+        """Perform tasks until none is left and none is in progress."""
+        cdef Queue queue
+        cdef int n_threads = 0, t
+        queue.tasks = tasks
+        queue.n_active = queue.n_asleep = 0
+        queue.version = 0
+        queue.lock = PyThread_allocate_lock()
+        if queue.lock == NULL:
+            with gil:
+                raise MemoryError
+        while n_threads < min(self.n_threads, <int>MAX_WORKERS):
+            queue.wake[n_threads] = PyThread_allocate_lock()
+            if queue.wake[n_threads] == NULL:
+                break  # fewer threads do the same
+            PyThread_acquire_lock(queue.wake[n_threads], 1)
+            n_threads += 1
+        self.run(&serve, &queue, max(n_threads, 1))
+        PyThread_free_lock(queue.lock)
+        for t in range(n_threads):
+            PyThread_free_lock(queue.wake[t])
         return 0
 
     cdef bint alone(self, Work task, void* context, Py_ssize_t n_items) noexcept nogil:
@@ -328,20 +361,24 @@ cdef int add_workers(int n_workers) except -1:
                 PyThread_free_lock(worker.wake)
                 free(worker)
                 break  # fewer threads do the same
-            crew.n_workers += 1
+            store(&crew.n_workers, crew.n_workers + 1)
     finally:
         unlock_crew()
     return 0
 
 
 cdef void lock_crew() noexcept nogil:
-    """Acquire the lock of the crew, which threads hold for less time than it takes to sleep."""
+    acquire(crew.lock)
+
+
+cdef void acquire(PyThread_type_lock lock) noexcept nogil:
+    """Acquire a lock that threads hold for less time than it takes to sleep."""
     cdef int i
     for i in range(TRIES):
-        if PyThread_acquire_lock(crew.lock, 0):
+        if PyThread_acquire_lock(lock, 0):
             return
         rest()
-    PyThread_acquire_lock(crew.lock, 1)
+    PyThread_acquire_lock(lock, 1)
 
 
 cdef void unlock_crew() noexcept nogil:
@@ -368,7 +405,7 @@ cdef void wake_some(int wanted) noexcept nogil:
     """Wake threads that sleep; these wake more, which takes less time than one by one."""
     cdef int i
     wanted = min(wanted, WOKEN)
-    for i in range(crew.n_workers):
+    for i in range(<int>load(&crew.n_workers)):
         if wanted <= 0:
             return
         if load(&crew.workers[i].asleep) and swap(&crew.workers[i].asleep, 0):
@@ -460,6 +497,62 @@ cdef void live(void* argument) noexcept nogil:
                 PyThread_acquire_lock(worker.wake, 1)
             elif not swap(&worker.asleep, 0):
                 PyThread_acquire_lock(worker.wake, 1)  # already released
+
+
+# -- tasks that lead to more tasks ----------------------------------------------------------
+
+
+cdef void serve(void* context, Py_ssize_t hand, int thread) noexcept nogil:
+    """Perform tasks until none is left and none is in progress that may lead to more."""
+    cdef Queue* queue = <Queue*>context
+    cdef const Tasks* tasks = queue.tasks
+    cdef Py_ssize_t n_new
+    cdef void* task
+    acquire(queue.lock)
+    while True:
+        task = tasks.take(tasks.context)
+        if task != NULL:
+            queue.n_active += 1
+            PyThread_release_lock(queue.lock)
+            tasks.perform(tasks.context, task, thread)
+            acquire(queue.lock)
+            queue.n_active -= 1
+            n_new = tasks.finish(tasks.context, task)
+            if n_new > 1:
+                announce(queue, n_new - 1)  # this thread takes one
+        elif queue.n_active:
+            wait_for_tasks(queue, thread)
+        else:
+            break
+    announce(queue, queue.n_asleep)
+    PyThread_release_lock(queue.lock)
+
+
+cdef void announce(Queue* queue, Py_ssize_t n_tasks) noexcept nogil:
+    """Let threads that wait look for tasks; with the lock of the queue."""
+    add(&queue.version, 1)
+    while queue.n_asleep and n_tasks > 0:
+        queue.n_asleep -= 1
+        PyThread_release_lock(queue.wake[queue.asleep[queue.n_asleep]])
+        n_tasks -= 1
+
+
+cdef void wait_for_tasks(Queue* queue, int thread) noexcept nogil:
+    """Wait until there is something to do: awake for a while, then asleep."""
+    cdef int64_t seen = queue.version
+    cdef int i
+    PyThread_release_lock(queue.lock)
+    for i in range(PATIENCE):
+        if load(&queue.version) != seen:
+            break
+        rest()
+    acquire(queue.lock)
+    if queue.version == seen:
+        queue.asleep[queue.n_asleep] = thread
+        queue.n_asleep += 1
+        PyThread_release_lock(queue.lock)
+        PyThread_acquire_lock(queue.wake[thread], 1)
+        acquire(queue.lock)
 
 
 # -- functions of Python -----------------------------------------------------------------------

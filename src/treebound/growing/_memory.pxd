@@ -24,26 +24,25 @@ cdef struct Columns:
     Scratch* scratch        # one per thread
 
 
-cdef struct Prospect:
-    # The split of a leaf, found before its turn.
-    bint known
-    bint bounded            # only a bound on its gain is known
-    bint gains              # whether there is a split
-    KernelSplit split
-    double priority
-
-
 cdef struct Ahead:
-    # Results of a thread for a leaf before its turn; then class counts of both children.
-    Prospect itself
-    Prospect children[2]
-    bint divided            # whether its rows are those of its children, one after the other
-    KernelSplit split       # with both ends
-    Py_ssize_t n_left
-    void* whole             # its histogram, or already that of the larger child; or NULL
+    # Results of threads for a leaf before its turn; then its class counts and limits.
+    GrownNode node          # the leaf: while it is here its histogram is, too
+    double key              # the least priority on the path to it; without order, its rows
+    bint gains              # whether there may be a split that gains
+    bint counted            # whether its histogram is, if it has one
+    bint urgent             # whether its turn comes before that of all leaves that are too large
+    bint failed             # memory ran out
+    Ahead* left             # its children, if its rows are those of these, one after the other
+    Ahead* right
     void* small             # memory for the histogram of the smaller child; or NULL
-    bint counted            # whether that, or of a leaf that is searched its histogram, is counted
-    bint deep               # whether searches go into the bins
+
+
+cdef struct Heap:
+    # Leaves or keys, the greatest key first.
+    double* keys
+    Ahead** leaves
+    Py_ssize_t n
+    Py_ssize_t capacity
 
 
 cdef struct Division:
@@ -92,7 +91,13 @@ cdef class Grower(Driver):
     cdef int n_hands
     cdef Py_ssize_t offset      # of a hand: where its nodes are in the whole tree
     cdef int64_t next_branch    # that no hand has begun to grow
-    cdef int32_t* batch         # leaves that threads work on, one each
+    cdef Heap waiting           # leaves to be searched or divided before their turn
+    cdef Py_ssize_t max_ahead   # larger ones are left to all threads together
+    cdef double first_key       # the greatest priority of these: leaves below it are worked on
+    cdef Py_ssize_t n_urgent    # only while threads work on some above it,
+    cdef Py_ssize_t max_filler  # and only smaller ones
+    cdef Heap chosen            # minus the keys of the leaves that are expanded, as far as is known
+    cdef long long ahead_since  # when threads began to work ahead
     cdef Binned view            # of a hand: the coded sample
     cdef int32_t[::1] branches  # leaves, the largest first,
     cdef int32_t[::1] hand_of   # the number of the hand that grows each, -1 before it begins,
@@ -112,6 +117,7 @@ cdef class Grower(Driver):
         self, const uint32_t* rows, Py_ssize_t n_rows, int64_t* counts
     ) noexcept nogil
     cdef void* take_histogram(self, bint at_once) except? NULL nogil
+    cdef void* room_for_histogram(self, bint at_once) noexcept nogil
     cdef void give_histogram(self, void* histogram) noexcept nogil
     cdef void drop_histogram(self, int32_t index) noexcept nogil
     cdef void count(self, Py_ssize_t start, Py_ssize_t stop, void* histogram) noexcept nogil
@@ -141,17 +147,29 @@ cdef class Grower(Driver):
     ) noexcept nogil
     cdef Ahead* work_ahead(self, int32_t index) except? NULL nogil
     cdef bint may_work_ahead(self, int32_t index) noexcept nogil
-    cdef Py_ssize_t choose_batch(self, int32_t index) noexcept nogil
-    cdef int prepare(self, int32_t index) except -1 nogil
-    cdef void work_for(self, Grower boss, int32_t index) noexcept nogil
-    cdef void divide_for(
-        self, GrownNode* node, const int64_t* counts, Ahead* ahead
+    cdef bint is_ready(self, int32_t index) noexcept nogil
+    cdef bint choose_leaves(self, int32_t index) except -1 nogil
+    cdef int add_ahead(self, int32_t index) except -1 nogil
+    cdef void offer(self, Ahead* ahead) noexcept nogil
+    cdef void offer_children(self, Ahead* ahead) noexcept nogil
+    cdef void note_key(self, double key) noexcept nogil
+    cdef bint is_needed(self, double key) noexcept nogil
+    cdef Ahead* take_leaf(self) noexcept nogil
+    cdef Py_ssize_t finish_leaf(self, Ahead* ahead) noexcept nogil
+    cdef void work_on(self, Ahead* ahead) noexcept nogil
+    cdef Ahead* new_ahead(self) noexcept nogil
+    cdef bint prepare(self, Ahead* ahead) noexcept nogil
+    cdef void set_leaf(self, const Ahead* ahead) noexcept nogil
+    cdef void look_at(self, Ahead* ahead) noexcept nogil
+    cdef void divide_for(self, Ahead* ahead) noexcept nogil
+    cdef bint start_child(
+        self, const GrownNode* node, Ahead* child, Py_ssize_t start, Py_ssize_t stop
     ) noexcept nogil
-    cdef void foresee(
-        self, Task* task, GrownNode* node, bint deep, Prospect* prospect
-    ) noexcept nogil
-    cdef int take_prospect(self, int32_t index, const Prospect* prospect) except -1 nogil
-    cdef void settle_ahead(self, int32_t index) noexcept nogil
+    cdef int64_t* counts_ahead(self, const Ahead* ahead) noexcept nogil
+    cdef int take_over(self, int32_t index) except -1 nogil
+    cdef int expand_divided(self, int32_t index) except -1 nogil
+    cdef void release(self, int32_t index) noexcept nogil
+    cdef void free_ahead(self, Ahead* ahead) noexcept nogil
     cdef int hire(self, Py_ssize_t n) except -1
     cdef int expand_sorted(self, int32_t index) except -1 nogil
     cdef int grow_branches(self) except -1

@@ -16,14 +16,14 @@ from treebound.growing._histogram import code_shard
 
 from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
-from libc.stdlib cimport free
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 from treebound.growing._layout cimport (
     ENTROPY, FINE_BINS, MAX_CATEGORIES, N_CHANNELS, NOMINAL, SQUARED, SQUARES, WEIGHT, KernelSplit,
-    NodeView, Problem, Scratch, Source, add_row, allocate, count_classes, may_split_on, row_of,
-    source_of, takes, value_at, zeros,
+    NodeView, Problem, Scratch, Source, add_row, allocate, checked, count_classes, may_split_on,
+    row_of, source_of, takes, value_at, zeros,
 )
-from treebound._utils._pool cimport Pool, Work, add_whole, stop_others
+from treebound._utils._pool cimport Pool, Tasks, Work, add_whole, now, stop_others
 from treebound.growing._scan cimport no_split, try_category
 from treebound.growing._sorted cimport (
     Part, Search, Sorted, Task, enlarge_scratch, find_neighbours, free_scratch, id_of, mark,
@@ -45,11 +45,11 @@ cdef enum:
     FINE_ROWS = 400_000   # larger samples get finer bins if the first ones are not informative
     BYTES_A_ROW = 8       # of histograms
     MIN_BYTES = 1 << 25
-    MANY_THREADS = 4      # threads that search leaves whose turn may never come
     THREAD_CELLS = 8192   # fewer counts are searched by one thread
     SEARCH_CELLS = 4096   # the same for searches inside bins
     THREAD_VALUES = 65536 # for each thread
     REPORT_EVERY = 50     # pauses of 20 milliseconds
+    SLICE = 20_000_000    # nanoseconds that threads work ahead between looks for signals
     BRANCHES = 4          # subtrees for each thread
     BRANCH_ROWS = 2048    # fewer rows are not worth a search by several threads
     LABELS = 8192         # rows whose classes a thread counts at a time
@@ -80,7 +80,6 @@ cdef class Grower(Driver):
         self.sorted.scratch = self.scratch
         self.columns.order = <int*>allocate(n_columns, sizeof(int))
         self.columns.wave = <int*>allocate(pool.n_threads, sizeof(int))
-        self.batch = <int32_t*>allocate(pool.n_threads, sizeof(int32_t))
         self.hand_at = <void**>allocate(pool.n_threads, sizeof(void*))
 
     def __dealloc__(self):
@@ -89,7 +88,7 @@ cdef class Grower(Driver):
         if self.pool is None:
             return  # the options were refused
         for i in range(self.tree.n_nodes):
-            self.settle_ahead(<int32_t>i)
+            self.release(<int32_t>i)
         self.forget_codes()
         free(self.view.sides)
         if self.scratch != NULL:
@@ -100,7 +99,8 @@ cdef class Grower(Driver):
         free(self.sorted.tasks[1].splits)
         free(self.columns.order)
         free(self.columns.wave)
-        free(self.batch)
+        free_heap(&self.waiting)
+        free_heap(&self.chosen)
         free(self.hand_at)
 
     cdef int set_sample(
@@ -296,12 +296,19 @@ cdef class Grower(Driver):
 
     cdef void* take_histogram(self, bint at_once) except? NULL nogil:
         """Uninitialised memory for counts; NULL if the limit is reached, unless needed at once."""
+        cdef void* histogram = self.room_for_histogram(at_once)
+        return checked(histogram) if at_once else histogram
+
+    cdef void* room_for_histogram(self, bint at_once) noexcept nogil:
+        """The same; NULL, too, if there is no memory."""
+        cdef void* histogram
         if self.n_histograms >= self.max_histograms and not at_once:
             return NULL
-        self.n_histograms += 1
-        return allocate(
-            size_of(&self.binned.counted) + self.n_columns * sizeof(ColumnBounds), 1
+        histogram = malloc(
+            size_of(&self.binned.counted) + self.n_columns * sizeof(ColumnBounds)
         )
+        self.n_histograms += histogram != NULL
+        return histogram
 
     cdef void give_histogram(self, void* histogram) noexcept nogil:
         """Return a histogram that a node no longer needs."""
@@ -365,16 +372,11 @@ cdef class Grower(Driver):
         cdef GrownNode* node = &self.tree.nodes[index]
         cdef Task* task = &self.sorted.tasks[0]
         cdef ColumnBounds bounds
-        cdef Ahead* ahead
         if self.takes_first(index):
             self.tree.push(index)
             return 0
-        ahead = self.work_ahead(index)
-        if ahead != NULL:
-            node.ahead = NULL
-            self.take_prospect(index, &ahead.itself)
-            free(ahead)
-            return 0
+        if self.work_ahead(index) != NULL:
+            return self.take_over(index)
         if node.histogram == NULL:
             node.histogram = self.take_histogram(True)
             self.count(node.start, node.stop, node.histogram)
@@ -558,13 +560,16 @@ cdef class Grower(Driver):
 
     cdef int expand(self, int32_t index) except -1 nogil:
         """Partition the rows of a node."""
+        cdef bint divided = False
         if self.tree.nodes[index].home == NULL and self.chains is None:
-            self.work_ahead(index)
+            divided = self.work_ahead(index) != NULL
         self.add_children(index)
         self.tree.nodes[index].expanded = True
         self.n_leaves += 1
         if self.tree.nodes[index].home != NULL:
             return self.expand_sorted(index)
+        if divided:
+            return self.expand_divided(index)
         if self.chains is None:
             return self.expand_large(index)
         with gil:
@@ -585,38 +590,19 @@ cdef class Grower(Driver):
         """Count the smaller child and subtract it for the larger one."""
         cdef GrownNode* node = &self.tree.nodes[index]
         cdef int64_t* left = self.tree.counts_of(node.left)
-        cdef Ahead* ahead = <Ahead*>node.ahead
         cdef Division division
         cdef void* whole = node.histogram
         cdef void* small = NULL
         cdef bint[2] keep
-        cdef bint ready = ahead != NULL and ahead.divided
-        cdef Prospect[2] prospects
-        memset(prospects, 0, sizeof(prospects))
         division.left = left
         node.histogram = NULL
-        if ready:
-            node.split = ahead.split
-            memcpy(left, ahead + 1, self.tree.n_classes * sizeof(int64_t))
-            division.n_left = ahead.n_left
-            whole = ahead.whole
-            small = ahead.small
-            if not ahead.counted:
-                self.give_histogram(small)
-                small = NULL
-            prospects[0] = ahead.children[0]
-            prospects[1] = ahead.children[1]
-            free(ahead)
-            node.ahead = NULL
-        else:
-            self.part_rows(node, self.tree.counts_of(index), &division)
+        self.part_rows(node, self.tree.counts_of(index), &division)
         if not self.set_children(index, node.start + division.n_left, keep):
             keep[0] = keep[1] = False
         division.keep_left = keep[0]
         division.keep_right = keep[1]
-        if not ready and (
-            self.is_counted(node, &division, False)
-            or (whole != NULL and self.is_counted(node, &division, True))
+        if self.is_counted(node, &division, False) or (
+            whole != NULL and self.is_counted(node, &division, True)
         ):
             small = self.take_histogram(False)
             if small != NULL:
@@ -624,23 +610,9 @@ cdef class Grower(Driver):
         self.hand_on(node, &division, whole, small)
         # without order the last one pushed is popped first
         if keep[1]:
-            self.take_prospect(node.right, &prospects[1])
+            self.wait(node.right)
         if keep[0]:
-            self.take_prospect(node.left, &prospects[0])
-        return 0
-
-    cdef int take_prospect(self, int32_t index, const Prospect* prospect) except -1 nogil:
-        """Push a leaf with its prospect, unless no split gains."""
-        cdef GrownNode* node = &self.tree.nodes[index]
-        if not prospect.known:
-            self.wait(index)
-        elif not prospect.gains:
-            self.drop_histogram(index)
-        else:
-            node.split = prospect.split
-            node.priority = prospect.priority
-            node.state = BOUNDED if prospect.bounded else FOUND
-            self.tree.push(index)
+            self.wait(node.left)
         return 0
 
     cdef void part_rows(
@@ -730,202 +702,382 @@ cdef class Grower(Driver):
         self.conclude(&self.sorted.tasks[1])
         return 0
 
-    # -- several leaves at once ----------------------------------------------------------------
-    # A node of some ten thousand rows keeps few threads busy. So when its turn comes the leaves that
-    # are likely to be next are searched, or divided, at the same time, each by a thread. What a
-    # thread finds out waits in `Ahead` until the turn of its leaf: the order of the leaves, and so
-    # the tree, stays the same. Leaves whose turn never comes were worked on in vain.
+    # -- leaves before their turn --------------------------------------------------------------
+    # A node of some ten thousand rows keeps few threads busy. So when the turn of one comes each
+    # thread searches and divides leaves by itself: those that are next, their children, and so on.
+    # Best-first growth expands the leaves for which the least priority on the path to them is
+    # greatest, so they are taken in this order, as long as fewer than may still be expanded come
+    # before them. Their results wait in `Ahead` until the turn of a leaf: the order of the leaves,
+    # and so the tree, stays the same.
 
     cdef Ahead* work_ahead(self, int32_t index) except? NULL nogil:
-        """Work on a leaf whose turn has come and on the next ones, and return its results."""
+        """Work on a leaf whose turn has come and on later ones, and return the results for it."""
         # NULL: it is better for all threads to work on this leaf together
-        cdef const GrownNode* node = &self.tree.nodes[index]
-        cdef const Ahead* ahead = <Ahead*>node.ahead
-        cdef Py_ssize_t n, i
-        if ahead != NULL and (ahead.divided if node.state == FOUND else ahead.itself.known):
-            return <Ahead*>ahead
+        cdef Tasks tasks
+        if self.is_ready(index):
+            return <Ahead*>self.tree.nodes[index].ahead
         if self.pool.n_threads == 1 or not self.may_work_ahead(index):
             return NULL
-        n = self.choose_batch(index)
-        if n < 2:
-            return NULL
-        for i in range(n):
-            self.prepare(self.batch[i])
-        if self.n_hands < n:
-            with gil:
-                self.hire(n)
-        self.pool.run(&work_on_leaf, <void*>self, n)
+        if self.choose_leaves(index):
+            if self.n_hands < self.pool.n_threads:
+                with gil:
+                    self.hire(self.pool.n_threads)
+            tasks.take = &take_leaf
+            tasks.perform = &work_on_leaf
+            tasks.finish = &finish_leaf
+            tasks.context = <void*>self
+            self.pool.run_tasks(&tasks)
         if self.failed:
             with gil:
                 raise MemoryError
-        return <Ahead*>node.ahead
+        if self.is_ready(index):
+            return <Ahead*>self.tree.nodes[index].ahead
+        self.release(index)
+        return NULL
 
     cdef bint may_work_ahead(self, int32_t index) noexcept nogil:
         """Return True if a thread may work on a leaf before its turn."""
         cdef const GrownNode* node = &self.tree.nodes[index]
-        cdef const Ahead* ahead = <const Ahead*>node.ahead
         return (
             index > 0
             and self.binned != NULL
             and node.home == NULL
             and node.stop - node.start >= self.crossing
             and node.n_first == self.n_firsts
-            and (node.state == FOUND or ahead == NULL)
-            and (ahead == NULL or not ahead.divided)
         )
 
-    cdef Py_ssize_t choose_batch(self, int32_t index) noexcept nogil:
-        """Choose leaves to work on, this one first; return their number, 0 if it is alone."""
-        cdef Py_ssize_t most = self.pool.n_threads, n = 1, i, k, values, largest, whole
-        cdef Py_ssize_t max_rows = 2 * self.tree.rows_in(index) + BRANCH_ROWS
-        cdef int32_t leaf
-        cdef bint better
-        if self.max_leaves >= 0:
-            most = min(most, self.max_leaves - self.n_leaves)
-        self.batch[0] = index
-        for i in range(min(self.tree.n_frontier, 8 * most)):
-            leaf = self.tree.frontier[i]
-            if not self.may_work_ahead(leaf) or self.tree.rows_in(leaf) > max_rows:
-                continue
-            # invariant: from place 1 on leaves are in order, the best first
-            k = n
-            while k > 1:
-                if self.tree.in_order:
-                    better = self.tree.before(leaf, self.batch[k - 1])
-                else:
-                    better = self.tree.rows_in(leaf) > self.tree.rows_in(self.batch[k - 1])
-                if not better:
-                    break
-                if k < most:
-                    self.batch[k] = self.batch[k - 1]
-                k -= 1
-            if k < most:
-                self.batch[k] = leaf
-                n = min(n + 1, most)
-        largest = whole = 0
-        for i in range(n):
-            values = self.tree.rows_in(self.batch[i]) * self.n_columns
-            largest = max(largest, values)
-            whole += values
-        # one after the other, all threads together, or each by a thread
-        values = whole // self.pool.n_threads
-        return n if max(largest, values) < values + (n - 1) * self.thread_values else 0
+    cdef bint is_ready(self, int32_t index) noexcept nogil:
+        """Return True if more is known of a leaf than when it was pushed on the frontier."""
+        cdef const GrownNode* node = &self.tree.nodes[index]
+        cdef const Ahead* ahead = <const Ahead*>node.ahead
+        if ahead == NULL:
+            return False
+        return not ahead.gains or ahead.left != NULL or ahead.node.state > node.state
 
-    cdef int prepare(self, int32_t index) except -1 nogil:
-        """Allocate memory for the work of a thread on a leaf."""
+    cdef bint choose_leaves(self, int32_t index) except -1 nogil:
+        """Choose leaves to work on; return False if it is better to work on this one alone."""
+        cdef Py_ssize_t n_threads = self.pool.n_threads, rows = self.tree.rows_in(index), i
+        cdef int32_t leaf
+        self.waiting.n = self.chosen.n = 0
+        for i in range(self.tree.n_frontier):
+            if self.may_work_ahead(self.tree.frontier[i]):
+                rows += self.tree.rows_in(self.tree.frontier[i])
+        # a larger leaf takes longer by one thread than others do while it works on it
+        self.max_ahead = max(
+            (n_threads - 1) * self.thread_values // self.n_columns, rows // (2 * n_threads)
+        )
+        self.first_key = -INFINITY
+        self.n_urgent = 0
+        self.max_filler = 2 * self.tree.rows_in(index) + BRANCH_ROWS
+        if self.tree.rows_in(index) > self.max_ahead:
+            return False
+        self.add_ahead(index)
+        for i in range(self.tree.n_frontier):
+            leaf = self.tree.frontier[i]
+            if self.may_work_ahead(leaf) and self.tree.rows_in(leaf) <= self.max_ahead:
+                self.add_ahead(leaf)
+                continue
+            if self.tree.nodes[leaf].state == FOUND:
+                self.note_key(self.tree.nodes[leaf].priority)
+            if self.tree.rows_in(leaf) > self.max_ahead:
+                self.first_key = max(self.first_key, self.tree.nodes[leaf].priority)
+        self.ahead_since = now()
+        return self.waiting.n > 1 or self.tree.rows_in(index) < BRANCH_ROWS
+
+    cdef int add_ahead(self, int32_t index) except -1 nogil:
+        """Let threads work on a leaf, and on those below it that they know already."""
         cdef GrownNode* node = &self.tree.nodes[index]
         cdef Ahead* ahead = <Ahead*>node.ahead
         if ahead == NULL:
-            node.ahead = zeros(
-                1, sizeof(Ahead) + 2 * self.tree.n_classes * sizeof(int64_t)
+            ahead = self.new_ahead()
+            if ahead == NULL:
+                with gil:
+                    raise MemoryError
+            ahead.node = node[0]
+            ahead.counted = node.histogram != NULL
+            memcpy(
+                self.counts_ahead(ahead), self.tree.counts_of(index),
+                self.tree.n_classes * sizeof(int64_t),
             )
-            ahead = <Ahead*>node.ahead
-        # a search with few threads goes into the bins only if it must: bounds often suffice
-        ahead.deep = (
-            not self.tree.in_order or self.pool.n_threads >= MANY_THREADS or node.state == BOUNDED
-        )
-        if node.state == FOUND:
-            ahead.whole = node.histogram
+            memcpy(
+                self.counts_ahead(ahead) + self.tree.n_classes, self.tree.limits_of(index),
+                self.tree.n_limits * sizeof(double),
+            )
             node.histogram = NULL
-            ahead.small = self.take_histogram(False)
-            ahead.counted = False
-        elif node.histogram == NULL:
-            node.histogram = self.take_histogram(True)
-        else:
-            ahead.counted = True
+            node.ahead = ahead
+        ahead.key = INFINITY if self.tree.in_order else <double>self.tree.rows_in(index)
+        self.offer(ahead)
         return 0
 
-    cdef void work_for(self, Grower boss, int32_t index) noexcept nogil:
-        """Search or divide a leaf of another grower."""
-        cdef GrownNode node = boss.tree.nodes[index]
-        cdef Ahead* ahead = <Ahead*>node.ahead
-        cdef Task* task = &self.sorted.tasks[0]
-        if node.state == FOUND:
-            self.divide_for(&node, boss.tree.counts_of(index), ahead)
-        else:
-            if not ahead.counted:
-                self.count(node.start, node.stop, node.histogram)
-            boss.set_task(task, index, True)
-            self.foresee(task, &node, ahead.deep, &ahead.itself)
-        if self.columns.finders[0].failed:
-            boss.failed = True
-
-    cdef void foresee(
-        self, Task* task, GrownNode* node, bint deep, Prospect* prospect
-    ) noexcept nogil:
-        """Find the split of a leaf that has a histogram, or a bound on its gain."""
-        cdef ColumnBounds bounds = self.bound_columns(task, node)
-        prospect.known = True
-        if max(bounds.best, bounds.bound) <= task.least:
+    cdef void offer(self, Ahead* ahead) noexcept nogil:
+        """Let threads work on a leaf, or on those below it."""
+        if not ahead.gains:
             return
-        if deep or not bounds.live_rows:
-            search_all(&self.columns, self.n_columns)
-            prospect.gains = self.choose(node, task)
-            prospect.split = node.split
-            prospect.priority = node.priority
-        else:
-            prospect.gains = prospect.bounded = True
-            prospect.priority = self.priority_with(node, max(bounds.best, bounds.bound))
+        if self.tree.in_order:
+            ahead.key = min(ahead.key, ahead.node.priority)
+        if ahead.left == NULL:
+            if not put_on(&self.waiting, ahead.key, ahead):
+                self.failed = True
+            return
+        self.note_key(ahead.key)
+        self.offer_children(ahead)
 
-    cdef void divide_for(
-        self, GrownNode* node, const int64_t* counts, Ahead* ahead
-    ) noexcept nogil:
-        """Divide the rows of a leaf, and search its children."""
-        cdef GrownNode* child = &self.tree.nodes[0]
-        cdef int64_t* left = <int64_t*>(ahead + 1)
-        cdef int64_t* right = left + self.tree.n_classes
-        cdef Py_ssize_t n = node.stop - node.start, k
+    cdef void offer_children(self, Ahead* ahead) noexcept nogil:
+        """Let threads work on the children of a leaf; without order they wait for their turn."""
+        cdef Ahead* child
+        cdef int i
+        for i in range(2 if self.tree.in_order else 0):
+            child = ahead.right if i else ahead.left
+            if child.node.state != WAITING:  # else it has no histogram
+                child.key = ahead.key
+                self.offer(child)
+
+    cdef void note_key(self, double key) noexcept nogil:
+        """Note the key of a leaf that is expanded unless enough leaves come before it."""
+        if not self.tree.in_order:
+            return
+        if not put_on(&self.chosen, -key, NULL):
+            self.failed = True
+        if self.chosen.n > self.max_leaves - self.n_leaves:
+            take_from(&self.chosen)
+
+    cdef bint is_needed(self, double key) noexcept nogil:
+        """Return True if a leaf with this key may be expanded, as far as is known."""
+        if not self.tree.in_order:
+            return True
+        if key < self.min_priority:
+            return False
+        return self.chosen.n < self.max_leaves - self.n_leaves or key > -self.chosen.keys[0]
+
+    cdef Ahead* take_leaf(self) noexcept nogil:
+        """The next leaf to be searched or divided; NULL if none may be expanded, or for a pause."""
+        cdef Ahead* ahead
+        if (
+            self.waiting.n == 0
+            or self.failed
+            or not self.is_needed(self.waiting.keys[0])
+            or now() - self.ahead_since > SLICE
+        ):
+            return NULL
+        ahead = self.waiting.leaves[0]
+        if self.tree.in_order and ahead.key < self.first_key and (
+            self.n_urgent == 0 or ahead.node.stop - ahead.node.start > self.max_filler
+        ):
+            return NULL
+        take_from(&self.waiting)
+        self.n_urgent += ahead.key >= self.first_key
+        ahead.urgent = ahead.key >= self.first_key
+        if ahead.node.state == FOUND:
+            self.note_key(ahead.key)
+        if not self.prepare(ahead):
+            self.failed = True
+            return NULL
+        return ahead
+
+    cdef Py_ssize_t finish_leaf(self, Ahead* ahead) noexcept nogil:
+        """Let threads go on with a leaf or its children; return how many leaves that are."""
+        cdef Py_ssize_t n_before = self.waiting.n
+        self.failed |= ahead.failed
+        self.n_urgent -= ahead.urgent
+        if ahead.left == NULL:
+            self.offer(ahead)
+            return self.waiting.n - n_before
+        self.give_histogram(ahead.node.histogram)
+        self.give_histogram(ahead.small)
+        ahead.node.histogram = ahead.small = NULL
+        self.offer_children(ahead)
+        return self.waiting.n - n_before
+
+    cdef void work_on(self, Ahead* ahead) noexcept nogil:
+        """Search or divide a leaf of another grower."""
+        if ahead.node.state == FOUND:
+            self.divide_for(ahead)
+            return
+        if not ahead.counted:
+            self.count(ahead.node.start, ahead.node.stop, ahead.node.histogram)
+            ahead.counted = True
+        self.look_at(ahead)
+
+    cdef Ahead* new_ahead(self) noexcept nogil:
+        """Memory for the results for a leaf; or NULL."""
+        cdef Ahead* ahead = <Ahead*>calloc(
+            1,
+            sizeof(Ahead) + self.tree.n_classes * sizeof(int64_t)
+            + self.tree.n_limits * sizeof(double),
+        )
+        if ahead != NULL:
+            ahead.gains = True
+        return ahead
+
+    cdef bint prepare(self, Ahead* ahead) noexcept nogil:
+        """Allocate memory for the work of a thread on a leaf; return False if there is none."""
+        if ahead.node.state == FOUND:
+            ahead.left = self.new_ahead()
+            ahead.right = self.new_ahead()
+            ahead.small = self.room_for_histogram(False)
+            return ahead.left != NULL and ahead.right != NULL
+        if ahead.node.histogram == NULL:
+            ahead.node.histogram = self.room_for_histogram(True)
+        return ahead.node.histogram != NULL
+
+    cdef int64_t* counts_ahead(self, const Ahead* ahead) noexcept nogil:
+        """The class counts of a leaf; its limits follow."""
+        return <int64_t*>(ahead + 1)
+
+    cdef void set_leaf(self, const Ahead* ahead) noexcept nogil:
+        """Put a leaf of another grower in the place of the root."""
+        cdef GrownNode* node = &self.tree.nodes[0]
+        node[0] = ahead.node
+        node.histogram = node.ahead = NULL
+        memcpy(
+            self.tree.counts_of(0), self.counts_ahead(ahead),
+            self.tree.n_classes * sizeof(int64_t),
+        )
+        memcpy(
+            self.tree.limits_of(0), self.counts_ahead(ahead) + self.tree.n_classes,
+            self.tree.n_limits * sizeof(double),
+        )
+
+    cdef void look_at(self, Ahead* ahead) noexcept nogil:
+        """Find a bound on the gain of a leaf that has a histogram; of one with a bound, its split."""
+        cdef GrownNode* node = &ahead.node
+        cdef Task* task = &self.sorted.tasks[0]
+        cdef ColumnBounds bounds
+        self.set_leaf(ahead)
+        self.set_task(task, 0, True)
+        bounds = self.bound_columns(task, node)
+        if max(bounds.best, bounds.bound) <= task.least:
+            ahead.gains = False
+        elif self.tree.in_order and node.state == WAITING and bounds.live_rows:
+            node.state = BOUNDED
+            node.priority = self.priority_with(node, max(bounds.best, bounds.bound))
+        else:
+            search_all(&self.columns, self.n_columns)
+            ahead.gains = self.choose(node, task)
+        ahead.failed = self.columns.finders[0].failed
+
+    cdef void divide_for(self, Ahead* ahead) noexcept nogil:
+        """Divide the rows of a leaf, and find bounds for its children."""
+        cdef GrownNode* node = &ahead.node
+        cdef Ahead* child
+        cdef int64_t* counts = self.counts_ahead(ahead)
+        cdef int64_t* left = self.counts_ahead(ahead.left)
+        cdef int64_t* right = self.counts_ahead(ahead.right)
         cdef Division division
+        cdef Py_ssize_t middle, k
         cdef bint larger
         cdef int side
         division.left = left
         self.part_rows(node, counts, &division)
+        middle = node.start + division.n_left
         for k in range(self.tree.n_classes):
             right[k] = counts[k] - left[k]
-        division.keep_left = self.may_split(left, division.n_left, node.depth + 1)
-        division.keep_right = self.may_split(right, n - division.n_left, node.depth + 1)
-        ahead.counted = ahead.small != NULL and (
+        division.keep_left = self.start_child(node, ahead.left, node.start, middle)
+        division.keep_right = self.start_child(node, ahead.right, middle, node.stop)
+        if ahead.small == NULL or not (
             self.is_counted(node, &division, False)
-            or (ahead.whole != NULL and self.is_counted(node, &division, True))
-        )
-        ahead.split = node.split
-        ahead.n_left = division.n_left
-        ahead.divided = True
-        if not ahead.counted:
+            or (node.histogram != NULL and self.is_counted(node, &division, True))
+        ):
             return
-        self.count_smaller(node, &division, ahead.whole, ahead.small)
-        for side in range(2 if self.problem.rules == NULL else 0):
-            larger = (2 * division.n_left <= n) == (side == 1)
-            if not self.is_counted(node, &division, larger) or (larger and ahead.whole == NULL):
+        self.count_smaller(node, &division, node.histogram, ahead.small)
+        for side in range(2):
+            child = ahead.right if side else ahead.left
+            larger = (2 * division.n_left <= node.stop - node.start) == (side == 1)
+            if not self.is_counted(node, &division, larger):
                 continue
-            child.start = node.start + (division.n_left if side else 0)
-            child.stop = node.stop if side else node.start + division.n_left
-            child.depth = node.depth + 1
-            child.state = WAITING
-            child.histogram = ahead.whole if larger else ahead.small
-            memcpy(
-                self.tree.counts_of(0), right if side else left,
-                self.tree.n_classes * sizeof(int64_t),
-            )
-            self.settle(0)
-            self.set_task(&self.sorted.tasks[0], 0, True)
-            self.foresee(&self.sorted.tasks[0], child, ahead.deep, &ahead.children[side])
-            child.histogram = NULL
+            if larger:
+                child.node.histogram, node.histogram = node.histogram, NULL
+            else:
+                child.node.histogram, ahead.small = ahead.small, NULL
+            if child.node.histogram != NULL and self.problem.rules == NULL:
+                self.look_at(child)
+                ahead.failed |= child.failed
 
-    cdef void settle_ahead(self, int32_t index) noexcept nogil:
-        """Take over the split of a leaf if it is known before its turn; release the rest."""
+    cdef bint start_child(
+        self, const GrownNode* node, Ahead* child, Py_ssize_t start, Py_ssize_t stop
+    ) noexcept nogil:
+        """Set the rows, the weight and the purity of a child; return True if it may be split."""
+        child.node.start = start
+        child.node.stop = stop
+        child.node.depth = node.depth + 1
+        child.node.split.column = -1
+        child.counted = True
+        self.set_leaf(child)
+        child.gains = self.settle(0)
+        child.node.weight = self.tree.nodes[0].weight
+        child.node.purity = self.tree.nodes[0].purity
+        return child.gains
+
+    cdef int take_over(self, int32_t index) except -1 nogil:
+        """Push a leaf with the results of threads, unless no split gains."""
+        cdef GrownNode* node = &self.tree.nodes[index]
+        cdef Ahead* ahead = <Ahead*>node.ahead
+        if not ahead.gains:
+            node.ahead = NULL
+            self.free_ahead(ahead)
+        elif ahead.node.state == WAITING:
+            self.release(index)
+            self.wait(index)
+        else:
+            node.split = ahead.node.split
+            node.priority = ahead.node.priority
+            node.state = ahead.node.state
+            self.tree.push(index)
+        return 0
+
+    cdef int expand_divided(self, int32_t index) except -1 nogil:
+        """Make an inner node of a leaf that was divided before its turn."""
+        cdef GrownNode* node = &self.tree.nodes[index]
+        cdef Ahead* ahead = <Ahead*>node.ahead
+        cdef bint[2] keep
+        cdef int32_t child
+        cdef int i
+        node.split = ahead.node.split
+        memcpy(
+            self.tree.counts_of(node.left), self.counts_ahead(ahead.left),
+            self.tree.n_classes * sizeof(int64_t),
+        )
+        if not self.set_children(index, ahead.left.node.stop, keep):
+            keep[0] = keep[1] = False
+        self.tree.nodes[node.left].ahead = ahead.left
+        self.tree.nodes[node.right].ahead = ahead.right
+        ahead.left = ahead.right = NULL
+        node.ahead = NULL
+        self.free_ahead(ahead)
+        # without order the last one pushed is popped first
+        for i in range(1, -1, -1):
+            child = node.right if i else node.left
+            if keep[i]:
+                self.take_over(child)
+            else:
+                self.free_ahead(<Ahead*>self.tree.nodes[child].ahead)
+                self.tree.nodes[child].ahead = NULL
+        return 0
+
+    cdef void release(self, int32_t index) noexcept nogil:
+        """Take over the split of a leaf if a thread has searched it, and free its other results."""
         cdef GrownNode* node = &self.tree.nodes[index]
         cdef Ahead* ahead = <Ahead*>node.ahead
         if ahead == NULL:
             return
-        if node.state != FOUND and ahead.itself.gains and not ahead.itself.bounded:
-            node.split = ahead.itself.split
-            node.priority = ahead.itself.priority
-            node.state = FOUND
-        self.give_histogram(ahead.whole)
+        if ahead.gains and ahead.node.state > node.state:
+            node.split = ahead.node.split
+            node.priority = ahead.node.priority
+            node.state = ahead.node.state
+        node.histogram = ahead.node.histogram
+        ahead.node.histogram = NULL
+        node.ahead = NULL
+        self.free_ahead(ahead)
+
+    cdef void free_ahead(self, Ahead* ahead) noexcept nogil:
+        """Free the results for a leaf and for those below it."""
+        if ahead == NULL:
+            return
+        self.free_ahead(ahead.left)
+        self.free_ahead(ahead.right)
+        self.give_histogram(ahead.node.histogram)
         self.give_histogram(ahead.small)
         free(ahead)
-        node.ahead = NULL
 
     # -- subtrees ----------------------------------------------------------------------------
 
@@ -959,7 +1111,7 @@ cdef class Grower(Driver):
         self.hand_of = np.full(n, -1, dtype=np.int32)
         self.root_of = np.zeros(n, dtype=np.int32)
         for i in range(n):
-            self.settle_ahead(leaves[i])
+            self.release(leaves[i])
         self.hire(min(n, self.pool.n_threads))
         (<Grower>self.hands[0]).progress = self.report_all
         with nogil:
@@ -1266,10 +1418,66 @@ cdef void copy_nodes(Nodes to, Nodes tree, Py_ssize_t offset) noexcept nogil:
         node.right += <int32_t>offset if node.right >= 0 else 0
 
 
-cdef void work_on_leaf(void* context, Py_ssize_t place, int thread) noexcept nogil:
-    (<Grower>(<Grower>context).hand_at[thread]).work_for(
-        <Grower>context, (<Grower>context).batch[place]
-    )
+# -- leaves before their turn: a context is a grower, a task a leaf ------------------------------
+
+
+cdef void* take_leaf(void* context) noexcept nogil:
+    return (<Grower>context).take_leaf()
+
+
+cdef void work_on_leaf(void* context, void* task, int thread) noexcept nogil:
+    (<Grower>(<Grower>context).hand_at[thread]).work_on(<Ahead*>task)
+
+
+cdef Py_ssize_t finish_leaf(void* context, void* task) noexcept nogil:
+    return (<Grower>context).finish_leaf(<Ahead*>task)
+
+
+cdef bint put_on(Heap* heap, double key, Ahead* leaf) noexcept nogil:
+    """Add to a heap; return False if there is no memory."""
+    cdef Py_ssize_t i = heap.n, capacity = max(2 * heap.capacity, <Py_ssize_t>64)
+    cdef void* keys
+    cdef void* leaves
+    if heap.n == heap.capacity:
+        keys = realloc(heap.keys, capacity * sizeof(double))
+        heap.keys = <double*>keys if keys != NULL else heap.keys
+        leaves = realloc(heap.leaves, capacity * sizeof(Ahead*))
+        heap.leaves = <Ahead**>leaves if leaves != NULL else heap.leaves
+        if keys == NULL or leaves == NULL:
+            return False
+        heap.capacity = capacity
+    heap.n += 1
+    while i > 0 and heap.keys[(i - 1) // 2] < key:
+        heap.keys[i] = heap.keys[(i - 1) // 2]
+        heap.leaves[i] = heap.leaves[(i - 1) // 2]
+        i = (i - 1) // 2
+    heap.keys[i] = key
+    heap.leaves[i] = leaf
+    return True
+
+
+cdef Ahead* take_from(Heap* heap) noexcept nogil:
+    """Take the leaf with the greatest key from a heap that is not empty."""
+    cdef Ahead* first = heap.leaves[0]
+    cdef Py_ssize_t i = 0, child = 1
+    heap.n -= 1
+    while child < heap.n:
+        if child + 1 < heap.n and heap.keys[child + 1] > heap.keys[child]:
+            child += 1
+        if heap.keys[child] <= heap.keys[heap.n]:
+            break
+        heap.keys[i] = heap.keys[child]
+        heap.leaves[i] = heap.leaves[child]
+        i = child
+        child = 2 * i + 1
+    heap.keys[i] = heap.keys[heap.n]
+    heap.leaves[i] = heap.leaves[heap.n]
+    return first
+
+
+cdef void free_heap(Heap* heap) noexcept nogil:
+    free(heap.keys)
+    free(heap.leaves)
 
 
 cdef enum:

@@ -394,7 +394,7 @@ cdef class WideGrower(Grower):
             if self.exchange.ended:
                 return False
             if self.boss.tree.n_frontier:
-                self.take_leaf(self.boss, self.boss.tree.n_frontier - 1)
+                self.move_leaf(self.boss, self.boss.tree.n_frontier - 1)
                 return True
             if self.exchange.n_busy == 0:
                 self.exchange.end()
@@ -421,7 +421,7 @@ cdef class WideGrower(Grower):
                 hand = self.exchange.next_waiting()
                 if hand < 0:
                     break
-                (<WideGrower>self.boss.hand_at[hand]).take_leaf(self, place)
+                (<WideGrower>self.boss.hand_at[hand]).move_leaf(self, place)
                 self.exchange.call(hand)
                 place = self.largest_leaf()
         finally:
@@ -437,8 +437,8 @@ cdef class WideGrower(Grower):
                 most, place = rows, i
         return place if most * self.n_columns >= self.min_values else -1
 
-    cdef int take_leaf(self, WideGrower other, Py_ssize_t place) except -1 nogil:
-        """Take a leaf from the frontier of another grower, which refers to the new node."""
+    cdef int move_leaf(self, WideGrower other, Py_ssize_t place) except -1 nogil:
+        """Move a leaf here from the frontier of another grower, which refers to the new node."""
         cdef int32_t index = other.tree.frontier[place], root = self.tree.add(0, 0, 0)
         self.tree.nodes[root] = other.tree.nodes[index]
         memcpy(

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from treebound.show.report_data import AlternativeTrees
 
 AnyModel = TypeVar("AnyModel", Model, RegressionModel)
-_FEW_ROWS = 100  # one thread predicts them
+_FEW_VALUES = 400_000  # one thread predicts them
 # Methods of scikit-learn's trees, and the attributes that replace them.
 OF_SKLEARN = {
     "get_n_leaves": "use n_leaves_.",
@@ -381,13 +381,13 @@ class TreeEstimator(FittedTree[AnyModel]):
     def _read(self, X: Any) -> Matrix:
         """The rows of a table, after scikit-learn's checks of the state and the columns."""
         model, table = self._fitted(), read_table(X)
-        with Threads(effective_jobs(self._jobs(table.shape[0]))):
+        with Threads(effective_jobs(self._jobs(*table.shape))):
             validate_data(self, X, reset=False, skip_check_array=True)
             return model.read(table, whole=True, check=False)
 
-    def _jobs(self, n_rows: int) -> int | None:
-        """Return ``n_jobs``, or 1 for few rows: to look it up takes as long as they do."""
-        return 1 if n_rows < _FEW_ROWS else self.n_jobs
+    def _jobs(self, n_rows: int, n_columns: int) -> int | None:
+        """Return ``n_jobs``, or 1 for few values: to start threads takes as long as they do."""
+        return 1 if n_rows * n_columns < _FEW_VALUES else self.n_jobs
 
     def _predict(self, X: Any, output: Any, predict: Callable[..., Any], **options: Any) -> Any:
         """Return predictions, lazily in a database (as further columns) and on Dask."""
@@ -402,7 +402,7 @@ class TreeEstimator(FittedTree[AnyModel]):
             return lazy_predictions(self._fitted(), X, output, predict)
         rows = self._rows(X)
         if isinstance(rows, Matrix):
-            predict = partial(predict, n_jobs=self._jobs(rows.n_rows))
+            predict = partial(predict, n_jobs=self._jobs(rows.n_rows, len(rows.columns)))
         return predict(self._fitted(), rows)
 
     def apply(self, X: Any) -> Any:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from importlib import import_module
 
 import commands
@@ -22,6 +23,16 @@ def wait_for(condition, seconds=60.0):
     return met
 
 
+@contextmanager
+def started(*words, **pipes):
+    """Start a command, and kill it if the test leaves it running."""
+    with subprocess.Popen([*COMMAND, *words], stderr=subprocess.PIPE, **pipes) as command:
+        try:
+            yield command
+        finally:
+            command.kill()
+
+
 @posix
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
@@ -29,12 +40,12 @@ def test_a_killed_study_leaves_no_process(tmp_path, number):
     psutil = pytest.importorskip("psutil")
     store = tmp_path / "results.sqlite"
     words = ["study", "run", "--sets", "sklearn:digits", "--jobs", "2", "--store", str(store)]
-    study = subprocess.Popen([*COMMAND, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    workers = wait_for(lambda: two_children(psutil.Process(study.pid)))
-    assert len(workers) == 2
-    study.send_signal(number)
-    # ends when no process holds standard error any more
-    err = study.communicate(timeout=60)[1].decode()
+    with started(*words, stdout=subprocess.DEVNULL) as study:
+        workers = wait_for(lambda: two_children(psutil.Process(study.pid)))
+        assert len(workers) == 2
+        study.send_signal(number)
+        # ends when no process holds standard error any more
+        err = study.communicate(timeout=60)[1].decode()
     assert wait_for(lambda: not any(worker.is_running() for worker in workers))
     if number == signal.SIGTERM:
         assert study.returncode == 128 + signal.SIGTERM
@@ -53,13 +64,12 @@ def test_a_terminated_command_leaves_no_part_of_a_file(tmp_path):
     table.write_text("x,y\n" + "".join(f"{i},{i % 2}\n" for i in range(40)))
     subprocess.run([*COMMAND, "fit", table, "--target", "y", "-o", model, "--quiet"], check=True)
     words = ["predict", str(model), "-", "-o", str(tmp_path / "out.csv"), "--chunk-rows", "5"]
-    command = subprocess.Popen([*COMMAND, *words], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert command.stdin is not None
-    command.stdin.write(table.read_bytes())
-    command.stdin.flush()
-    assert wait_for(lambda: list(tmp_path.glob(".*.part")))
-    command.send_signal(signal.SIGTERM)
-    err = command.communicate(timeout=60)[1].decode()
+    with started(*words, stdin=subprocess.PIPE) as command:
+        command.stdin.write(table.read_bytes())
+        command.stdin.flush()
+        assert wait_for(lambda: list(tmp_path.glob(".*.part")))
+        command.send_signal(signal.SIGTERM)
+        err = command.communicate(timeout=60)[1].decode()
     assert (command.returncode, err) == (143, "treebound: ended by SIGTERM\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.json", "table.csv"]
 
@@ -73,14 +83,13 @@ def test_a_command_that_is_terminated_in_a_query_ends_as_any_other(tmp_path):
             "FROM range(1000000) AS i, range(1000000) AS j"
         )
     words = ["fit", f"duckdb:///{tmp_path / 'rows.db'}?table=t", "--target", "y"]
-    command = subprocess.Popen(
-        [*COMMAND, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
     psutil = pytest.importorskip("psutil")
-    process = psutil.Process(command.pid)
-    assert wait_for(lambda: sum(process.cpu_times()[:2]) > 3.0)  # in the first query
-    command.send_signal(signal.SIGTERM)
-    err = command.communicate(timeout=60)[1].decode()
+    with started(*words, stdout=subprocess.DEVNULL) as command:
+        process = psutil.Process(command.pid)
+        in_query = wait_for(lambda: sum(process.cpu_times()[:2]) > 3.0, seconds=180.0)
+        assert in_query  # the first one
+        command.send_signal(signal.SIGTERM)
+        err = command.communicate(timeout=60)[1].decode()
     assert (command.returncode, err) == (143, "treebound: ended by SIGTERM\n")
 
 

@@ -959,7 +959,7 @@ def code_shard(Bins bins, columns, Py_ssize_t n_rows, Pool pool=None):
     # The least and the greatest value of every column, of these rows and those of the bins; whether
     # values are missing; which bins hold one value only.
     cdef CodedBins coded = CodedBins(bins, 1, 1)
-    codes = np.empty(n_rows * coded.data.row_bytes, dtype=np.uint8)
+    codes = np.zeros(n_rows * coded.data.row_bytes, dtype=np.uint8)  # with bytes of no column
     cdef Py_ssize_t j
     cdef list single = [bins.single(j) for j in range(bins.n_columns)]
     cdef Binned* data = coded.of(codes, single)

@@ -405,7 +405,7 @@ def test_partitions_must_fit(client):
     with pytest.raises(ValueError, match="'columns'"):
         BoundTreeClassifier().fit(lazy, "label", columns=["none"])
     with pytest.raises(ValueError, match="'groups'"):
-        BoundTreeClassifier().fit(X, y, groups=y)
+        BoundTreeClassifier().fit(X, y.rechunk(4), groups=np.zeros(8))
 
 
 def test_a_column_of_two_types_is_refused_with_its_partition(client):

@@ -13,6 +13,7 @@ import treebound as tb
 from treebound.data import Column, Sample, files
 from treebound.data.files import Source, read_raw
 from treebound.data.parts import PartReader
+from treebound.data.roles import ColumnRoles
 from treebound.data.schema import Schema
 from treebound.data.streams import TableStream
 
@@ -26,7 +27,7 @@ def whole(paths, schema):
 def streamed(paths, schema, rows, monkeypatch):
     """The same in batches of so many rows."""
     monkeypatch.setattr(files, "BATCH_ROWS", rows)
-    stream = TableStream(Source(paths, schema), schema.target)
+    stream = TableStream(Source(paths, schema), ColumnRoles(schema.target))
     learned = stream.learn()
     parts = [part.training for part in stream.rows(PartReader(learned))]
     return learned, parts

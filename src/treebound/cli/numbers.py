@@ -16,6 +16,7 @@ from treebound.cli.options import quoted
 from treebound.data.files import RawTable, Source
 from treebound.data.number_findings import number_findings
 from treebound.data.number_sample import NumberSample
+from treebound.data.roles import ColumnRoles
 from treebound.data.sample import LabelledRows
 from treebound.data.schema import Schema
 from treebound.data.streams import Batch
@@ -224,21 +225,16 @@ def fit_number_stream(
     """Fit a regression tree to rows that are read in batches."""
     from treebound.estimators.numbers_elsewhere import fit_numbers_elsewhere
 
-    return fit_numbers_elsewhere(parameters, source, source.declared.target, watch=watch)
+    return fit_numbers_elsewhere(parameters, source, ColumnRoles(source.declared.target), watch)
 
 
 def fit_number_table(
-    parameters: RegressionParameters,
-    relation: Any,
-    target: str,
-    weight: Any,
-    columns: list[str],
-    groups: str | None,
+    parameters: RegressionParameters, relation: Any, roles: ColumnRoles
 ) -> RegressionModel:
     """Fit a regression tree to a table of a database."""
     from treebound.estimators.numbers_in_database import fit_number_relation
 
-    return fit_number_relation(parameters, relation, target, weight, columns, groups)
+    return fit_number_relation(parameters, relation, roles)
 
 
 def target_findings(sample: NumberSample, target: str) -> list[Finding]:

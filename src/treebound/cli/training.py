@@ -269,6 +269,7 @@ class Training:
 
     def _in_database(self, parameters: FitParameters) -> Model | RegressionModel:
         from treebound.cli import numbers
+        from treebound.data.roles import ColumnRoles
         from treebound.estimators.not_in_memory import fit_elsewhere
 
         weights, options = self.weights, self.options
@@ -292,15 +293,12 @@ class Training:
             groups = weights.groups
             out = {schema.target, weights.weight_column, groups, *schema.ignored}
             columns = self._usable(relation, [n for n in relation.columns if n not in out])
-            target, weight = str(schema.target), weights.weight_column
+            roles = ColumnRoles(str(schema.target), weights.weight_column, groups, columns)
             if not numbers.is_number_relation(relation, schema, options.task):
                 self._check_classes()
-                rows = relation, target, weight, columns
-                return fit_elsewhere(parameters, *rows, groups=groups)
+                return fit_elsewhere(parameters, relation, roles)
             assert self.for_numbers is not None
-            for_numbers = self.for_numbers()
-            rows = relation, target, weight, columns
-            return numbers.fit_number_table(for_numbers, *rows, groups)
+            return numbers.fit_number_table(self.for_numbers(), relation, roles)
 
     def _usable(self, relation: Any, names: list[str]) -> list[str]:
         """The columns of a relation that a tree can split on, and those that --nominal names."""
@@ -315,6 +313,7 @@ class Training:
 
     def _in_batches(self, parameters: FitParameters) -> Model | RegressionModel:
         from treebound.cli import numbers
+        from treebound.data.roles import ColumnRoles
         from treebound.estimators.not_in_memory import fit_elsewhere
         from treebound.estimators.progress import Watch
 
@@ -334,7 +333,7 @@ class Training:
             if self.options.task != "regress":
                 source = numbers.LabelSource(paths, schema, self._check_classes)
                 with suppress(numbers.NumericLabels):
-                    return fit_elsewhere(parameters, source, target, watch=Watch(show))
+                    return fit_elsewhere(parameters, source, ColumnRoles(target), Watch(show))
             assert self.for_numbers is not None
             for_numbers = self.for_numbers()
             if self.options.task is None and not self.quiet:

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils._pool import blocks, each
-from treebound._utils.validation import invalid
 from treebound.data._factorize import code_integers, count_codes, factorize_objects
 
 # Type of the values of a column; "empty" when every value is missing.
@@ -274,37 +273,6 @@ def some_names(names: Iterable[Any]) -> str:
     """The first few names or values, for an error message."""
     names = list(names)
     return ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
-
-
-def check_names(owner: str, names: Sequence[str], whose: str, **parameters: Any) -> None:
-    """Raise an error unless every parameter is the name of a column; all but y may be None."""
-    for parameter, name in parameters.items():
-        if (name is None and parameter != "y") or (isinstance(name, str) and name in names):
-            continue
-        wrong = name if isinstance(name, str | None) else type(name)
-        must = f"the name of a column of {whose}, {some_names(names)}"
-        raise invalid(parameter, owner, must, wrong)
-
-
-def columns_to_learn(
-    names: Sequence[str], whose: str, columns: Any, target: Any, weight: Any, *excluded: Any
-) -> list[str]:
-    """Those that are chosen, or all, without others; target and weight must be among them."""
-    check_names("fit", names, whose, y=target, sample_weight=weight)
-    return chosen_columns(names, whose, columns, target, weight, *excluded)
-
-
-def chosen_columns(names: Sequence[str], whose: str, columns: Any, *excluded: Any) -> list[str]:
-    """Those that are chosen, or all, without others."""
-    chosen, known = names if columns is None else list(columns), set(names)
-    for name in chosen:
-        if name not in known:
-            raise invalid("columns", "fit", f"columns of {whose}, {some_names(names)}", name)
-    left = [name for name in chosen if name not in excluded]
-    if not left:
-        excluded_names = some_names(name for name in excluded if name is not None)
-        raise ValueError(f"There is no column besides {excluded_names or 'labels'} in {whose}.")
-    return left
 
 
 def no_duplicates(names: Iterable[Any], table: str) -> None:

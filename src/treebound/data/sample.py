@@ -285,6 +285,21 @@ class Sample(EncodedRows):
         return cls(matrix, codes, relative_weights(rows.weight), classes, factors)
 
 
+class RawRows(NamedTuple):
+    """A table and its labels or numbers, weights and groups, as they were given."""
+
+    table: Any
+    y: Any
+    weight: Any = None
+    groups: Any = None
+
+    @property
+    def target(self) -> str | None:
+        """The name of y, if it has one."""
+        name = getattr(self.y, "name", None)
+        return name if isinstance(name, str) and name else None
+
+
 class LabelledRows(NamedTuple):
     """Labelled rows of a table with their weights and groups, without rows of weight zero."""
 

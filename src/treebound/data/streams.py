@@ -10,7 +10,7 @@ them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from treebound.data.learned import (
 )
 from treebound.data.number_sample import AnySample
 from treebound.data.parts import START, BaseReader, PartRows, PartStart, learn_part
-from treebound.data.raw import check_names, columns_to_learn
+from treebound.data.roles import ColumnRoles
 from treebound.data.summaries import TableSummary, merged
 from treebound.data.targets import is_number_label, refuse_quantity
 
@@ -159,20 +159,17 @@ class TableStream:
     def __init__(
         self,
         batches: Batches,
-        target: Any,
-        weight: Any = None,
-        groups: Any = None,
+        roles: ColumnRoles,
         *,
-        columns: Sequence[str] | None = None,
         report: Callable[[str, int], None] | None = None,
         numeric: bool = False,
     ) -> None:
         self._batches, self._numeric = batches, numeric  # whether the target is of numbers
         self._report = report or (lambda *_: None)  # with what is done, and the rows so far
-        self.target, self.weight, self._groups = target, weight, groups
-        whose = "a table that is streamed"
-        check_names("fit", batches.names, whose, groups=groups)
-        self.columns = columns_to_learn(batches.names, whose, columns, target, weight, groups)
+        self.target, self.weight, self._groups = roles.target, roles.weight, roles.groups
+        named = batches.names, "a table that is streamed"
+        roles.check(*named)
+        self.columns = roles.columns_to_learn(*named)
 
     def learn(
         self, *, class_weight: Any = None, calibration: Tenth | None = None, **kinds: Any

@@ -14,7 +14,8 @@ from sklearn.utils.validation import validate_data
 from treebound._utils.progress import Report
 from treebound._utils.validation import invalid, parameters_of
 from treebound.data.frames import read_table
-from treebound.data.sample import LabelledRows
+from treebound.data.roles import ColumnRoles
+from treebound.data.sample import LabelledRows, RawRows
 from treebound.data.streams import in_database, is_on_dask, is_stream
 from treebound.data.targets import class_order
 from treebound.estimators.base import TreeEstimator
@@ -130,8 +131,8 @@ class BoundTreeClassifier(
         watch = Watch.of(verbose, callback, checkpoint)
         parameters = with_class_order(self, class_order(X, y))
         if is_stream(X) or in_database(X) or is_on_dask(X):
-            given = X, y, sample_weight, columns
-            return self._set_model(fit_elsewhere(parameters, *given, watch, groups))
+            roles = ColumnRoles(y, sample_weight, groups, columns)
+            return self._set_model(fit_elsewhere(parameters, X, roles, watch))
         if columns is not None:
             hint = "choose them before: X[columns]."
             raise invalid("columns", "fit", "None for a table in memory", columns, hint)
@@ -139,7 +140,8 @@ class BoundTreeClassifier(
         if y is None or not (type(X) is np.ndarray or rows.names):  # else there is nothing to find
             # a copy: what was fitted before stays if fitting fails
             validate_data(copy(self), X, y, skip_check_array=True)
-        return self._set_model(fit_table(parameters, rows, y, sample_weight, groups, watch))
+        given = RawRows(rows, y, sample_weight, groups)
+        return self._set_model(fit_table(parameters, given, watch))
 
     @classmethod
     def _of_model(cls, model: Model) -> Self:

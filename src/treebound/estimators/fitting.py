@@ -24,8 +24,7 @@ from treebound.certificate.row_record import RowRecord
 from treebound.data import Sample
 from treebound.data.draws import Draw, Slice, Tenth, folds, learn_without, one_of_each
 from treebound.data.findings import warn_of_findings
-from treebound.data.frames import read_table
-from treebound.data.sample import LabelledRows
+from treebound.data.sample import LabelledRows, RawRows
 from treebound.data.weights import is_whole, warn_of_common_factor
 from treebound.estimators.estimation import (
     prediction_of,
@@ -62,28 +61,19 @@ from treebound.tree.node_sums import NodeSums
 _IN_MEMORY = "'greedy' for more than 10^7 values, or rows that are not in memory"
 
 
-def fit_table(
-    parameters: FitParameters,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    groups: Any = None,
-    watch: Watch = UNWATCHED,
-) -> Model:
+def fit_table(parameters: FitParameters, given: RawRows, watch: Watch = UNWATCHED) -> Model:
     """Grow a tree on a table and prune it."""
     check_watch(parameters, watch)
     checked_parameters(parameters)
     with Threads(effective_jobs(parameters.n_jobs)):
-        rows = LabelledRows.of(read_table(X), y, sample_weight, groups)
+        rows = LabelledRows.of(*given)
         rows.check_classes()
-        name = y.name if hasattr(y, "name") else None
         placed = with_places(parameters, rows)
         model = fit_rows(placed, rows, rows.learn(**column_parameters(parameters)), watch)
         if placed is not parameters:
-            given = replace(model.provenance, parameters=parameter_values(parameters))
-            model = replace(model, provenance=given)
-        target = name if isinstance(name, str) and name else None
-        return replace(model, reading=replace(model.reading, target=target))
+            provenance = replace(model.provenance, parameters=parameter_values(parameters))
+            model = replace(model, provenance=provenance)
+        return replace(model, reading=replace(model.reading, target=given.target))
 
 
 def check_watch(parameters: FitParameters, watch: Watch) -> None:

@@ -18,6 +18,8 @@ from treebound.data.draws import Draw
 from treebound.data.findings import warn_of_findings, warn_of_identifiers
 from treebound.data.learned import LearnedSchema
 from treebound.data.parts import PartReader, as_table, join_parts
+from treebound.data.roles import ColumnRoles
+from treebound.data.sample import RawRows
 from treebound.data.streams import (
     in_database,
     is_on_dask,
@@ -67,29 +69,23 @@ _NO_VALIDATION = "the rows are not in memory, and none of them are validation ro
 def fit_elsewhere(
     parameters: FitParameters,
     X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    columns: Any = None,
+    roles: ColumnRoles,
     watch: Watch = UNWATCHED,
-    groups: Any = None,
 ) -> Model:
-    """Fit on a table that is read in batches, or inside its database or cluster.
-
-    y, sample_weight and groups name columns; on Dask, they may be collections.
-    """
+    """Fit on a table that is read in batches, or inside its database or cluster."""
     check_watch(parameters, watch)
     if in_database(X):
-        return _fit_relation(parameters, X, y, sample_weight, columns, watch, groups)
+        return _fit_relation(parameters, X, roles, watch)
     checked_parameters(parameters)
     check_checkpoint(watch.checkpoint)
     if is_on_dask(X):
         from treebound.engines.dask.table import DaskTable
 
-        with DaskTable(X, y, sample_weight, columns, groups=groups) as on_dask:
+        with DaskTable(X, roles) as on_dask:
             return _fit_parts(parameters, on_dask, watch)
     batches = open_stream(X)
     assert batches is not None
-    table = RecordedStream(batches, y, sample_weight, columns, watch, groups=groups)
+    table = RecordedStream(batches, roles, watch)
     model = _fit_parts(parameters, table, watch)
     # rows are noted as they are coded; those of a small table in memory, by its sample
     provenance = model.provenance
@@ -207,9 +203,8 @@ def _fit_joined(
     sample = join_parts(list(table.rows(PartReader(plain.with_identifiers())))).training
     named = schema.names is not None
     if calibrated:  # columns are learned again, without some rows
-        labels, weight = sample.classes[sample.y], sample.weight
-        columns = as_table(sample, schema)
-        model = fit_table(parameters, columns, labels, weight, groups, watch=watch)
+        labels, columns = sample.classes[sample.y], as_table(sample, schema)
+        model = fit_table(parameters, RawRows(columns, labels, sample.weight, groups), watch)
     else:
         record = RowRecord.of(sample, named)
         warn_of_findings(sample, record.sketches["training"], stacklevel=6)
@@ -228,15 +223,7 @@ def _rows_to_gather(parameters: FitParameters, n_rows: int) -> int:
     return min(rows, most) if rows >= _FEW_ROWS else most
 
 
-def _fit_relation(
-    parameters: FitParameters,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    columns: Any,
-    watch: Watch,
-    groups: Any,
-) -> Model:
+def _fit_relation(parameters: FitParameters, X: Any, roles: ColumnRoles, watch: Watch) -> Model:
     """Fit inside a database.
 
     A relation of few rows is fetched, and one of at most 10^7 values if its rows are needed again.
@@ -246,19 +233,19 @@ def _fit_relation(
     from treebound.engines.sql import Relation, RelationRows, SqlEngine
 
     pruner, options = checked_parameters(parameters)
-    relation = X if isinstance(X, Relation) else Relation(X)
-    with RelationRows(relation, y, sample_weight, columns, groups=groups) as rows:
+    relation = Relation.of(X)
+    with RelationRows(relation, roles) as rows:
         size = rows.n_rows, len(rows.names)
-        again = groups is not None or _needs_rows_again(parameters, *size)
+        again = roles.groups is not None or _needs_rows_again(parameters, *size)
         if relation.is_fetched(*size, again=again):
-            model = fit_table(parameters, *rows.fetched(), watch=watch)
-            return replace(model, reading=replace(model.reading, target=y))
+            model = fit_table(parameters, rows.fetched(), watch)
+            return replace(model, reading=replace(model.reading, target=roles.target))
         _refuse_what_needs_rows(pruner)
         stay = (
             f"the {rows.n_rows:,} rows stay in the database, as they are more than the "
             f"{relation.max_fetched_rows:,} of Relation's 'max_fetched_rows'"
         )
-        _refuse_groups(groups is not None, stay)
+        _refuse_groups(roles.groups is not None, stay)
         kind = certificate_kind(parameters, rows.n_rows)
         _refuse_what_needs_a_table(kind, stay)
         if kind == "held-out" and parameters.certificate == "auto" and not rows.can_draw:
@@ -269,7 +256,7 @@ def _fit_relation(
             must = "'decimal' or 'midpoint' in a database, whose rows have no numbers"
             raise invalid("thresholds", "BoundTreeClassifier", must, options.thresholds)
         validates = isinstance(pruner, BoundPruner) and pruner.validates(rows.n_rows)
-        validates = validates and sample_weight is None  # validation rows are counted
+        validates = validates and roles.weight is None  # validation rows are counted
         draw = Draw.start(parameters.random_state)
         if held_out:
             draw = rows.draw_calibration(draw, column_parameters(parameters))
@@ -281,7 +268,7 @@ def _fit_relation(
         # costs more than values
         limits = Limits(max_live=inf, max_values=1 << 20)
         engine = SqlEngine(coded, relation.max_fetched_rows, rows)
-        model = _fit_engine(parameters, engine, coded.schema, y, watch, limits)
+        model = _fit_engine(parameters, engine, coded.schema, roles.target, watch, limits)
         model = replace(model, provenance=replace(model.provenance, draw=draw))
         engine.check_unchanged()
         if held_out:

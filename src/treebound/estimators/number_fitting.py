@@ -21,7 +21,7 @@ from treebound.data.number_findings import warn_of_number_findings
 from treebound.data.number_sample import NumberSample, WeightedNumbers, number_hashes
 from treebound.data.numbers import check_spread, read_numbers
 from treebound.data.row_hashes import RowSketch
-from treebound.data.sample import LabelledRows, Sample
+from treebound.data.sample import LabelledRows, RawRows, Sample
 from treebound.data.summaries import TableSummary
 from treebound.data.weights import warn_of_common_factor
 from treebound.estimators.estimation import with_places
@@ -50,33 +50,26 @@ from treebound.tree.leaf_values import DEFAULT_SHRINKAGE, Shrinkage, with_shrunk
 from treebound.tree.regression import RegressionTree
 
 
-def fit_numbers(
-    parameters: RegressionParameters,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    groups: Any = None,
-) -> RegressionModel:
+def fit_numbers(parameters: RegressionParameters, given: RawRows) -> RegressionModel:
     """Grow a regression tree on a table and prune it."""
     checked_parameters(parameters)
     with Threads(effective_jobs(parameters.n_jobs)):
-        table, numbers = read_table(X), read_numbers(y)
+        table, numbers = read_table(given.table), read_numbers(given.y)
         # rows of one class: weights, groups and columns are read as for a classifier
-        rows = LabelledRows.of(table, np.zeros(len(numbers), dtype=int), sample_weight, groups)
-        given, parameters = parameters, with_places(parameters, rows)
-        learned = rows.learn(**column_parameters(parameters))
+        one_class = np.zeros(len(numbers), dtype=int)
+        rows = LabelledRows.of(table, one_class, given.weight, given.groups)
+        placed = with_places(parameters, rows)
+        learned = rows.learn(**column_parameters(placed))
         sample = NumberSample.of(learned, numbers[rows.row_numbers])
-        name = y.name if hasattr(y, "name") else None
-        target = name if isinstance(name, str) and name else None
         hashes = number_hashes(sample.X, sample.y, _names(sample, rows.table.names is not None))
         _warn(learned, sample, hashes, stacklevel=5)
-        warn_of_number_findings(sample, target or "y", stacklevel=3)
+        warn_of_number_findings(sample, given.target or "y", stacklevel=3)
         warn_of_common_factor(sample.weight, stacklevel=4)
-        model = fit_number_rows(parameters, rows, sample, hashes)
-        if parameters is not given:
-            provenance = replace(model.provenance, parameters=parameter_values(given))
+        model = fit_number_rows(placed, rows, sample, hashes)
+        if placed is not parameters:
+            provenance = replace(model.provenance, parameters=parameter_values(parameters))
             model = replace(model, provenance=provenance)
-        return replace(model, reading=replace(model.reading, target=target))
+        return replace(model, reading=replace(model.reading, target=given.target))
 
 
 def fit_number_rows(

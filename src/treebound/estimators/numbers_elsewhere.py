@@ -25,6 +25,8 @@ from treebound.data.number_findings import warn_of_constant
 from treebound.data.number_sample import NumberSample
 from treebound.data.numbers import check_spread
 from treebound.data.parts import NumberReader, as_table, join_parts
+from treebound.data.roles import ColumnRoles
+from treebound.data.sample import RawRows
 from treebound.data.streams import is_on_dask, open_stream
 from treebound.data.summaries import TableSummary
 from treebound.estimators.number_fitting import (
@@ -60,25 +62,19 @@ from treebound.tree.regression import RegressionTree
 def fit_numbers_elsewhere(
     parameters: RegressionParameters,
     X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    columns: Any = None,
-    groups: Any = None,
+    roles: ColumnRoles,
     watch: Watch = UNWATCHED,
 ) -> RegressionModel:
-    """Fit on a table that is read in batches, or on its cluster.
-
-    y, sample_weight and groups name columns; on Dask, they may be collections.
-    """
+    """Fit on a table that is read in batches, or on its cluster."""
     checked_parameters(parameters)
     if is_on_dask(X):
         from treebound.engines.dask.table import DaskTable
 
-        with DaskTable(X, y, sample_weight, columns, groups=groups, numeric=True) as on_dask:
+        with DaskTable(X, roles, numeric=True) as on_dask:
             return _fit_parts(parameters, on_dask)
     batches = open_stream(X)
     assert batches is not None
-    table = RecordedStream(batches, y, sample_weight, columns, watch, groups=groups, numeric=True)
+    table = RecordedStream(batches, roles, watch, numeric=True)
     model = _fit_parts(parameters, table)
     provenance = model.provenance
     if provenance.row_record is not None:  # of a small table, read into memory
@@ -199,7 +195,8 @@ def _fit_joined(
     """Fit on rows in parts that are read into memory."""
     plain = replace(schema, scale=None).with_identifiers()  # weights as they were given
     sample = join_parts(list(table.rows(NumberReader(plain)))).training
-    model = fit_numbers(parameters, as_table(sample, schema), sample.y, sample.weight, groups)
+    rows = RawRows(as_table(sample, schema), sample.y, sample.weight, groups)
+    model = fit_numbers(parameters, rows)
     return replace(model, reading=replace(model.reading, target=table.target))
 
 

@@ -17,6 +17,7 @@ from treebound._utils.choices import Unknown
 from treebound.data.draws import Draw
 from treebound.data.findings import warn_of_identifiers
 from treebound.data.number_findings import warn_of_constant
+from treebound.data.roles import ColumnRoles
 from treebound.estimators.number_fitting import (
     check_calibration,
     fit_numbers,
@@ -53,23 +54,17 @@ _LIMITS = Limits(max_live=inf, max_values=1 << 20)
 
 
 def fit_number_relation(
-    parameters: RegressionParameters,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    columns: Any = None,
-    groups: Any = None,
+    parameters: RegressionParameters, X: Any, roles: ColumnRoles
 ) -> RegressionModel:
-    """Fit inside a database; y, sample_weight and groups name columns."""
+    """Fit inside a database."""
     from treebound.engines.sql import Relation, RelationRows, SqlEngine
 
     pruner, _ = checked_parameters(parameters)
     relation, of_columns = Relation.of(X), column_parameters(parameters)
-    named = y, sample_weight, columns
-    with RelationRows(relation, *named, groups=groups, numeric=True) as rows:
+    with RelationRows(relation, roles, numeric=True) as rows:
         size = rows.n_rows, len(rows.names)
         if relation.is_fetched(*size, again=True):
-            return _fit_fetched(parameters, rows, y)
+            return _fit_fetched(parameters, rows)
         kind = certificate_kind(parameters, rows.n_groups or rows.n_rows)
         stay = f"for rows that stay in the database, here {rows.n_rows:,}"
         if relation.stays:
@@ -87,7 +82,7 @@ def fit_number_relation(
             calibrated = rows.draw_calibration(start, of_columns, large=large)
             large = is_large(rows.n_rows, size[1])
             if pruner is not None and relation.is_fetched(*size, again=not large):  # for its folds
-                return _fit_fetched(parameters, rows, y)
+                return _fit_fetched(parameters, rows)
         draw = replace(calibrated, calibration=None)
         if takes_validation_rows(pruner, rows.n_rows, size[1]):
             draw = rows.draw_tenth(start, of_columns, parameters.random_state)
@@ -102,7 +97,7 @@ def fit_number_relation(
         warn_of_identifiers(schema.identifiers, schema.n_rows, stacklevel=5)
         if coded.numbers is not None:
             ends = coded.numbers.least, coded.numbers.greatest
-            warn_of_constant(*ends, schema.n_rows, y, stacklevel=3)
+            warn_of_constant(*ends, schema.n_rows, roles.target, stacklevel=3)
         engine = SqlEngine(coded, relation.max_fetched_rows, rows)
         known = schema.columns
         if rows.summary is not None:
@@ -123,12 +118,10 @@ def fit_number_relation(
             assert drawn is not None
             model = with_calibration_rows(parameters, model, calibrated, drawn)
         model = replace(model, provenance=replace(model.provenance, groups=rows.n_groups))
-    return replace(model, reading=replace(model.reading, target=y, named=True))
+    return replace(model, reading=replace(model.reading, target=roles.target, named=True))
 
 
-def _fit_fetched(
-    parameters: RegressionParameters, rows: RelationRows, target: str
-) -> RegressionModel:
+def _fit_fetched(parameters: RegressionParameters, rows: RelationRows) -> RegressionModel:
     """Fit a relation that is read into memory."""
-    model = fit_numbers(parameters, *rows.fetched())
-    return replace(model, reading=replace(model.reading, target=target))
+    model = fit_numbers(parameters, rows.fetched())
+    return replace(model, reading=replace(model.reading, target=rows.target))

@@ -14,6 +14,7 @@ from treebound.data.frames import Table
 from treebound.data.learned import LearnedSchema
 from treebound.data.number_sample import AnySample, NumberSample, number_hashes
 from treebound.data.parts import BaseReader, PartRows
+from treebound.data.roles import ColumnRoles
 from treebound.data.row_hashes import RowSketch, row_hashes
 from treebound.data.streams import Batches, TableStream
 from treebound.data.summaries import TableSummary
@@ -61,15 +62,7 @@ class RecordedStream(TableStream):
     """A table that is read batch by batch; the coded rows are recorded."""
 
     def __init__(
-        self,
-        batches: Batches,
-        y: Any,
-        weight: Any,
-        columns: Any,
-        watch: Watch,
-        *,
-        groups: Any = None,
-        numeric: bool = False,
+        self, batches: Batches, roles: ColumnRoles, watch: Watch, *, numeric: bool = False
     ) -> None:
         n_rows = batches.n_rows()
 
@@ -77,9 +70,7 @@ class RecordedStream(TableStream):
             if watch.progress is not None:
                 watch.progress(Progress(phase, rows, n_rows))
 
-        super().__init__(
-            batches, y, weight, groups, columns=columns, report=report, numeric=numeric
-        )
+        super().__init__(batches, roles, report=report, numeric=numeric)
         self._sketches: dict[Role, RowSketch] = {}
 
     def quantiles(self, *_: Any) -> None:

@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from treebound._utils.validation import invalid, parameters_of
 from treebound.certificate.number_certificate import NumberCertificate
 from treebound.data.frames import read_table
+from treebound.data.roles import ColumnRoles
+from treebound.data.sample import RawRows
 from treebound.data.streams import in_database, is_on_dask, is_stream
 from treebound.estimators.base import OF_SKLEARN, TreeEstimator
 from treebound.estimators.number_fitting import fit_numbers
@@ -122,11 +124,11 @@ class BoundTreeRegressor(
         columns : sequence of str, optional
             The columns to learn from, of a table that is not in memory; by default all others.
         """
+        roles = ColumnRoles(y, sample_weight, groups, columns)
         if is_stream(X) or is_on_dask(X):
-            model = fit_numbers_elsewhere(self, X, y, sample_weight, columns, groups)
-            return self._set_model(model)
+            return self._set_model(fit_numbers_elsewhere(self, X, roles))
         if in_database(X):
-            return self._set_model(fit_number_relation(self, X, y, sample_weight, columns, groups))
+            return self._set_model(fit_number_relation(self, X, roles))
         if columns is not None:
             hint = "choose them before: X[columns]."
             raise invalid("columns", "fit", "None for a table in memory", columns, hint)
@@ -134,7 +136,7 @@ class BoundTreeRegressor(
         if y is None or not (type(X) is np.ndarray or rows.names):  # else there is nothing to find
             # a copy: what was fitted before stays if fitting fails
             validate_data(copy(self), X, skip_check_array=True)
-        return self._set_model(fit_numbers(self, rows, y, sample_weight, groups))
+        return self._set_model(fit_numbers(self, RawRows(rows, y, sample_weight, groups)))
 
     @classmethod
     def _of_file(cls, path: str | os.PathLike[str]) -> Self:

@@ -27,7 +27,7 @@ from treebound.data import read_matrix
 from treebound.data.frames import Table, read_table
 from treebound.data.number_sample import NumberSample, number_hashes
 from treebound.data.numbers import read_numbers
-from treebound.data.raw import check_names
+from treebound.data.roles import check_names
 from treebound.data.sample import LabelledRows, same_length
 from treebound.data.streams import open_stream, until_settled
 from treebound.data.weights import check_rows, relative_weights

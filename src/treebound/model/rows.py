@@ -15,7 +15,7 @@ from treebound.data import Column, Sample
 from treebound.data.draws import one_of_each
 from treebound.data.frames import read_table
 from treebound.data.groups import group_codes, group_labels
-from treebound.data.raw import check_names
+from treebound.data.roles import check_names
 from treebound.data.row_hashes import row_hashes
 from treebound.data.sample import same_length
 from treebound.data.streams import is_stream, open_stream, until_settled

@@ -153,23 +153,6 @@ class Tally(NamedTuple):
     cost: float
     confusion: Floats | None  # by true and predicted class; None for many classes
 
-    @classmethod
-    def of(
-        cls,
-        truth: NDArray[np.integer[Any]],
-        predicted: NDArray[np.integer[Any]],
-        times: Floats,
-        n: int,
-        costs: Floats | None,
-    ) -> Tally:
-        """Count rows by their true and predicted classes; each counts ``times``."""
-        cost = Loss.of(truth, predicted, times, costs).cost
-        if n <= _MANY_CLASSES:
-            confusion = _sums(truth * n + predicted, times, n * n).reshape(n, n)
-            return cls(confusion.sum(axis=1), confusion.diagonal(), cost, confusion)
-        correct = _sums(truth, times * (truth == predicted), n)
-        return cls(_sums(truth, times, n), correct, cost, None)
-
     def plus(self, other: Tally) -> Tally:
         """The counts of both."""
         both = None
@@ -191,23 +174,30 @@ class Tally(NamedTuple):
         return float(self.by_class.sum() - self.correct.sum())
 
 
-class Loss(NamedTuple):
-    """Rows that are misclassified, and the cost of all predictions."""
+class TrueClasses(NamedTuple):
+    """The true classes of rows, to count predictions of them."""
 
-    wrong: float
-    cost: float
+    classes: NDArray[np.integer[Any]]
+    times: Floats  # how often each row counts
+    costs: Floats | None  # by true and predicted class
 
-    @classmethod
-    def of(
-        cls,
-        truth: NDArray[np.integer[Any]],
-        predicted: NDArray[np.integer[Any]],
-        times: Floats,
-        costs: Floats | None,
-    ) -> Loss:
-        """Of rows with their true and predicted classes; each counts ``times``."""
-        cost = 0.0 if costs is None else float((times * costs[truth, predicted]).sum())
-        return cls(float(times @ (predicted != truth)), cost)
+    def loss(self, predicted: NDArray[np.integer[Any]]) -> tuple[float, float]:
+        """Return the number of misclassified rows, and the cost of all predictions."""
+        return float(self.times @ (predicted != self.classes)), self._cost(predicted)
+
+    def tally(self, predicted: NDArray[np.integer[Any]], n: int) -> Tally:
+        """Return the counts by class, of ``n`` classes."""
+        truth, times, cost = self.classes, self.times, self._cost(predicted)
+        if n <= _MANY_CLASSES:
+            confusion = _sums(truth * n + predicted, times, n * n).reshape(n, n)
+            return Tally(confusion.sum(axis=1), confusion.diagonal(), cost, confusion)
+        correct = _sums(truth, times * (truth == predicted), n)
+        return Tally(_sums(truth, times, n), correct, cost, None)
+
+    def _cost(self, predicted: NDArray[np.integer[Any]]) -> float:
+        if self.costs is None:
+            return 0.0
+        return float((self.times * self.costs[self.classes, predicted]).sum())
 
 
 def sizes_of_interest(chosen: int, largest: int) -> tuple[int, ...]:
@@ -261,18 +251,19 @@ def estimate_error(
         None if there are no rows.
     """
 
-    def figures(fold: FoldPrediction) -> tuple[Tally, Floats, list[Loss]]:
+    def figures(fold: FoldPrediction) -> tuple[Tally, Floats, list[tuple[float, float]]]:
         """The tally of a fold, its errors by independent rows, and the loss of each size."""
         sample, labels, of_size = fold
-        truth, times = sample.y, _times(sample)
-        tally = Tally.of(truth, labels, times, len(classes), costs)
+        times = _times(sample)
+        rows = TrueClasses(sample.y, times, costs)
+        tally = rows.tally(labels, len(classes))
         dependent = copies_of(sample) if sample.groups is None else sample.groups
-        wrong = times * (labels != truth)
-        losses = [Loss(float(wrong.sum()), tally.cost)] * len(sizes)
+        wrong = times * (labels != sample.y)
+        losses = [(float(wrong.sum()), tally.cost)] * len(sizes)
         # the largest tree first: the error curve up to its size serves the smaller ones
         for at in range(len(sizes) - 1, -1, -1):
             if sizes[at] != chosen and of_size is not None:
-                losses[at] = Loss.of(truth, of_size(sizes[at]), times, costs)
+                losses[at] = rows.loss(of_size(sizes[at]))
         return tally, _by_group(wrong, times, dependent), losses
 
     tallies, pairs, by_size = [], [], []
@@ -402,7 +393,8 @@ def _tally(tree: Tree, counts: Ints, costs: Floats | None) -> Tally:
     rest = rows_at_rest(tree, counts)
     node, truth = np.nonzero(rest)
     times = rest[node, truth].astype(np.float64)
-    return Tally.of(truth, tree.label[node].astype(np.int64), times, tree.n_classes, costs)
+    predicted = tree.label[node].astype(np.int64)
+    return TrueClasses(truth, times, costs).tally(predicted, tree.n_classes)
 
 
 def _between_folds(folds: Floats, variance: float) -> float:

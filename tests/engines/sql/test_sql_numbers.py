@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from treebound.data.numeric_target import NumberFacts, NumericTarget
+from treebound.data.roles import ColumnRoles
 from treebound.data.summaries import TargetSummary
 from treebound.data.weights import WeightTotal, relative_weights
 from treebound.engines.sql import Relation, RelationRows
@@ -61,7 +62,7 @@ def test_integers_facts_and_sums_are_those_of_memory(part):
         total = WeightTotal.of(scaled, n)
         facts = NumberFacts.of(y, scaled)
         target = NumericTarget.part_of(y, scaled, facts, total)
-        with RelationRows(relation, "target", name, numeric=True) as there:
+        with RelationRows(relation, ColumnRoles("target", name), numeric=True) as there:
             native = there._read_target()
             actual = number_facts(there._store, native, facts.min_weight)
             assert (actual.least, actual.greatest) == (facts.least, facts.greatest)

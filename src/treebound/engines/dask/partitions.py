@@ -28,7 +28,7 @@ from treebound.data.number_sample import AnySample
 from treebound.data.numbers import read_numbers
 from treebound.data.parts import START, BaseReader, PartRows, PartStart, learn_part
 from treebound.data.ranks import CountedBits, LeadingBits, count_bits
-from treebound.data.raw import check_names
+from treebound.data.roles import check_names
 from treebound.data.streams import is_on_dask
 from treebound.data.summaries import ColumnSummary
 from treebound.engines.dask.waiting import PartitionError, gathered, waited

@@ -25,7 +25,8 @@ from treebound.data.ranks import (
     numbers_at,
     quantile_ranks,
 )
-from treebound.data.raw import chosen_columns, spread
+from treebound.data.raw import spread
+from treebound.data.roles import ColumnRoles
 from treebound.data.summaries import ColumnSummary, TableSummary, merged
 from treebound.engines.dask.partitions import (
     Partitions,
@@ -70,25 +71,16 @@ class DaskTable:
     are sent here. Without a cluster, partitions are read here one after the other.
     """
 
-    def __init__(
-        self,
-        X: Any,
-        y: Any,
-        weight: Any,
-        columns: Any,
-        *,
-        groups: Any = None,
-        numeric: bool = False,
-    ) -> None:
+    def __init__(self, X: Any, roles: ColumnRoles, *, numeric: bool = False) -> None:
         self._numeric = numeric  # whether the target is of numbers
+        y, groups = roles.target, roles.groups
         check_groups(X, groups)
         name = y if isinstance(y, str) else getattr(y, "name", None)
         self.target: str | None = name if isinstance(name, str) and not is_array(y) else None
         self._names: list[str] = []
-        lazy, *self._labels = with_labels(X, y, weight)
+        lazy, *self._labels = with_labels(X, y, roles.weight)
         if is_frame(X):
-            named = [name for name in (y, weight, groups) if isinstance(name, str)]
-            self._names = chosen_columns(list(X.columns), "the frame", columns, *named)
+            self._names = roles.columns_to_learn(list(X.columns), "the frame")
             self._grouped = lazy
             lazy = lazy[[*self._names, *(name for name in self._labels if isinstance(name, str))]]
         self._X, self._partitions = lazy, partitions(current_client(), lazy, *self._labels)

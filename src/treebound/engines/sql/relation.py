@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from treebound._utils.validation import Whole, check, invalid
 from treebound.data import Column, learn_matrix
 from treebound.data.columns import is_identifier
-from treebound.data.raw import check_names
+from treebound.data.roles import check_names
 from treebound.data.streams import in_database
 from treebound.engines.sql.stores import ROWS, SqlStore
 from treebound.growing._layout import MAX_CATEGORIES

@@ -26,7 +26,8 @@ from treebound.data.matrix import Matrix
 from treebound.data.number_sample import NumberSample, WeightedNumbers
 from treebound.data.numeric_target import NumberFacts
 from treebound.data.ranks import between, quantile_ranks
-from treebound.data.raw import columns_to_learn
+from treebound.data.roles import ColumnRoles
+from treebound.data.sample import RawRows
 from treebound.data.summaries import ColumnSummary, TableSummary
 from treebound.data.targets import learn_classes, read_classes, refuse_quantity
 from treebound.data.weights import WeightTotal, scaled_weights
@@ -106,28 +107,19 @@ class ColumnKinds(NamedTuple):
 class RelationRows:
     """The rows of a relation with a weight above zero; columns are given by name."""
 
-    def __init__(
-        self,
-        relation: Relation,
-        target: Any,
-        weight: Any = None,
-        columns: Any = None,
-        *,
-        groups: Any = None,
-        numeric: bool = False,
-    ) -> None:
+    def __init__(self, relation: Relation, roles: ColumnRoles, *, numeric: bool = False) -> None:
         self._numeric = numeric  # whether the target is of numbers
-        named = {"y": target, "sample_weight": weight, "id": relation.id, "groups": groups}
-        self.types = relation.types("fit", **named)
-        self.target, self.weight, self.id, self._groups = target, weight, relation.id, groups
-        self.names = columns_to_learn(
-            self.types.names(), "the relation", columns, target, weight, relation.id, groups
-        )
+        self.types = relation.types("fit", id=relation.id)
+        named = self.types.names(), "the relation"
+        roles.check(*named)
+        self.target, self.weight, self._groups = roles.target, roles.weight, roles.groups
+        self.id = relation.id
+        self.names = roles.columns_to_learn(*named, relation.id)
         self._store = store_of(relation.frame)
         self._frame = relation.frame
         self._type_empty_columns()
         self._max_weight: float | None = None
-        if weight is not None:
+        if self.weight is not None:
             self._leave_out_weightless()
         self._all = self._frame
         self._numbered: NumberedRows | None = None
@@ -262,8 +254,8 @@ class RelationRows:
         """Return True if calibration and validation rows can be marked, in a temporary table."""
         return self._store.keeps
 
-    def fetched(self) -> tuple[Any, Any, Any, Any]:
-        """Columns, labels, weights and groups of all rows, in memory; in the order of the key."""
+    def fetched(self) -> RawRows:
+        """All rows in memory, in the order of the key."""
         frame = self._all if self.id is None else self._all.sort(self.id)
         table = fetch_table(frame, self.types)
         weight = None if self.weight is None else table.column(self.weight).cast("float64")
@@ -272,7 +264,7 @@ class RelationRows:
         groups = None
         if self._groups is not None:
             groups = column_labels(table.column(self._groups), None, self._groups)
-        return table.select(self.names), labels, weights, groups
+        return RawRows(table.select(self.names), labels, weights, groups)
 
     # -- rows that are drawn ---------------------------------------------------------------------
 

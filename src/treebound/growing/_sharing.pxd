@@ -3,11 +3,8 @@
 # Used by `_wide`. Any thread may call `Subproblems.first_like`; the methods of `Exchange` need its
 # lock, except those that are documented as "without the lock".
 
+from cpython.pythread cimport PyThread_type_lock
 from libc.stdint cimport int64_t, uint64_t
-
-
-cdef extern from "pythread.h" nogil:
-    ctypedef void* PyThread_type_lock
 
 
 cdef struct Subproblem:

@@ -7,20 +7,18 @@ for a node: references are followed when all threads are done.
 A thread without leaves waits until another one gives it a leaf.
 """
 
+from cpython.pythread cimport (
+    PY_LOCK_ACQUIRED, PyLockStatus, PyThread_acquire_lock, PyThread_allocate_lock,
+    PyThread_free_lock, PyThread_release_lock,
+)
 from libc.stdlib cimport free
 from libc.string cimport memset
 from treebound.growing._layout cimport allocate, zeros
 
 cdef extern from "pythread.h" nogil:
-    ctypedef enum PyLockStatus:
-        PY_LOCK_ACQUIRED
-    PyThread_type_lock PyThread_allocate_lock()
-    void PyThread_free_lock(PyThread_type_lock lock)
-    int PyThread_acquire_lock(PyThread_type_lock lock, int wait)
     PyLockStatus PyThread_acquire_lock_timed(
         PyThread_type_lock lock, long long microseconds, int interruptible
     )
-    void PyThread_release_lock(PyThread_type_lock lock)
 
 
 cdef extern from *:

@@ -366,7 +366,7 @@ def _pruned(
     for name, pruner in prunings.items():
         training, validation, grown = sample, None, whole
         if isinstance(pruner, BasePruner):
-            training, validation = pruner.hold_out(sample)
+            training, validation = pruner.split_validation(sample)
             grown = whole if validation is None else growing(training)
         if pruner is not None:
             grown = pruner.prune(grown, training, validation=validation, grow=growing).tree

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import r2_score
 
 import treebound as tb
 from treebound.exchange import write_predictions
@@ -105,7 +106,8 @@ def test_scores_are_those_of_memory(weight, offset):
     unseen = new_rows(2)
     unseen["y"] += offset
     given = None if weight is None else unseen.w
-    expected = reg.score(unseen[NAMES], unseen.y, given)
+    expected = r2_score(unseen.y, reg.predict(unseen[NAMES]), sample_weight=given)
+    assert reg.score(unseen[NAMES], unseen.y, given) == pytest.approx(expected, rel=1e-9)
     batches = pa.Table.from_pandas(unseen, preserve_index=False).to_batches(max_chunksize=33)
     for there in (
         pds.dataset(batches),
@@ -141,6 +143,18 @@ def test_predictions_of_batches_are_written(form, tmp_path):
     assert list(read(path).columns) == [*NAMES, "y"]
     with pytest.raises(ValueError, match="'proba' parameter"):
         write_predictions(reg, rows[NAMES], path, proba=True)
+
+
+def test_rows_without_a_weight_have_no_score():
+    rows = table(3)
+    reg = tb.BoundTreeRegressor().fit(rows[NAMES], rows.y)
+    rows["w"] = 0.0
+    batches = pa.Table.from_pandas(rows, preserve_index=False).to_batches()
+    for there in (pds.dataset(batches), dd.from_pandas(rows, npartitions=3), duckdb.from_df(rows)):
+        with pytest.raises(ValueError, match="no rows of a weight above zero"):
+            reg.score(there, "y", "w")
+    with pytest.raises(ValueError, match="no rows of a weight above zero"):
+        reg.score(rows[NAMES], rows.y, rows.w)
 
 
 def test_a_constant_target_has_no_variance_to_explain():

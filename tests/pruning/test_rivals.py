@@ -106,20 +106,20 @@ def test_validation_part_is_held_out_and_never_grown_on():
     sample = sample_of(tree, X, y)
     for search in ("collapse", "greedy"):
         pruner = ReducedErrorPruner(validation_fraction=0.2, search=search)
-        rows, validation = pruner.hold_out(sample)
+        rows, validation = pruner.split_validation(sample)
         assert (rows.n_rows, validation.n_rows) == (80, 20)
         result = pruner.prune(grow(rows), rows, validation=validation)
         assert result.tree.weight[0] == 80
     with pytest.raises(ValueError, match="ReducedErrorPruner needs validation rows"):
         pruner.prune(tree, sample, grow=grow)
     with pytest.raises(ValueError, match="'validation_fraction' parameter"):
-        ReducedErrorPruner(validation_fraction=1.5).hold_out(sample)
+        ReducedErrorPruner(validation_fraction=1.5).split_validation(sample)
 
 
 def test_raised_subtrees_get_the_labels_of_the_training_rows():
     tree, X, y = grown_tree(np.random.default_rng(0), 300, max_leaves=40)
     pruner = ReducedErrorPruner(validation_fraction=0.3, search="greedy")
-    rows, validation = pruner.hold_out(sample_of(tree, X, y))
+    rows, validation = pruner.split_validation(sample_of(tree, X, y))
     result = pruner.prune(grow(rows), rows, validation=validation)
     assert {"left", "right"} & {row["replaced_by"] for row in result.path.table()}
     np.testing.assert_array_equal(result.tree.label, result.tree.counts.argmax(axis=1))
@@ -229,7 +229,7 @@ def test_mdl_pruning_has_the_fewest_bits(seed, leaves):
 def test_every_pruner_keeps_the_protocol(name):
     tree, X, y = grown_tree(np.random.default_rng(6), 120, max_leaves=30, missing=True)
     pruner = clone(make_pruner(name))
-    sample, validation = pruner.hold_out(sample_of(tree, X, y))
+    sample, validation = pruner.split_validation(sample_of(tree, X, y))
     tree = tree if validation is None else grow(sample)
     before = arrays(tree)
     result = pruner.prune(tree, sample, validation=validation, grow=grow)
@@ -251,7 +251,7 @@ def test_every_pruner_keeps_the_protocol(name):
 @pytest.mark.parametrize(("rows", "n_classes"), [(1, 2), (3, 1), (40, 1)])
 def test_every_pruner_takes_a_leaf_and_a_single_class(name, rows, n_classes):
     tree, X, y = grown_tree(np.random.default_rng(6), rows, n_classes=n_classes)
-    sample, validation = make_pruner(name).hold_out(sample_of(tree, X, y))
+    sample, validation = make_pruner(name).split_validation(sample_of(tree, X, y))
     tree = tree if validation is None else grow(sample)
     result = make_pruner(name).prune(tree, sample, validation=validation, grow=grow)
     assert result.tree.n_leaves == 1

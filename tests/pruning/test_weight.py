@@ -305,13 +305,13 @@ def test_validation_rows_replace_the_folds():
 
 def test_a_tenth_of_a_large_table_is_held_out(monkeypatch):
     sample = noisy(2000)
-    assert BoundPruner().hold_out(sample) == (sample, None)
+    assert BoundPruner().split_validation(sample) == (sample, None)
     monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 5000)
-    rows, validation = BoundPruner().hold_out(sample)
+    rows, validation = BoundPruner().split_validation(sample)
     assert rows.n_rows + validation.n_rows == 2000
     assert 120 < validation.n_rows < 280
     for pruner in (BoundPruner(weight=0.6), BoundPruner(score="vapnik")):
-        assert pruner.hold_out(sample) == (sample, None)
+        assert pruner.split_validation(sample) == (sample, None)
 
 
 def test_folds_side_by_side_choose_the_same():

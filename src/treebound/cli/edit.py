@@ -89,8 +89,8 @@ def edit(
     fitted = loaded_any(model)
     table, y = labelled_rows(fitted, data, options, target, weight_column)
     X, weights, _ = WeightOptions(weight_column=weight_column).divided(table)
-    tested = None if test is None else labelled_rows(fitted, test, options, target)
-    editor = Editor(fitted, X, y, test=tested, sample_weight=weights, autosave=steps)
+    test_rows = None if test is None else labelled_rows(fitted, test, options, target)
+    editor = Editor(fitted, X, y, test=test_rows, sample_weight=weights, autosave=steps)
     if recover:
         print_message(f"Recovered: {len(editor.recover()):,} steps of {steps}.")
     if calibration_unseen:

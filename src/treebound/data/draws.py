@@ -319,7 +319,7 @@ def _split_by(splitter: Splitter, sample: Sample) -> Iterator[tuple[Sample, Samp
         if len(np.intersect1d(outside, inside)):
             raise ValueError(
                 f"Fold {number} has rows that are both inside and outside it. Hint: a row is "
-                "either grown on or tested."
+                "either used to grow or to validate."
             )
         yield sample.part(outside), sample.part(inside)
     if not number:

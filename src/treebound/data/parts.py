@@ -131,13 +131,13 @@ class BaseReader(ABC, Generic[AnySample]):
             return part
         target = self._target(y)
         all_rows = LabelledRows.of(X, self._labels(target), weight, part=True)
-        rows, held_out = _split(all_rows, self.calibration, first.row)
+        rows, calibration = _split(all_rows, self.calibration, first.row)
         training, validation = _split(rows, self.validation, first.training)
         part = PartRows(self._sample(training, target, "error"))
-        if held_out is not None and self.calibration is not None:
+        if calibration is not None and self.calibration is not None:
             part = part._replace(
-                calibration=self._sample(held_out, target, self.handle_unknown),
-                calibration_table=held_out.table,
+                calibration=self._sample(calibration, target, self.handle_unknown),
+                calibration_table=calibration.table,
                 calibration_numbers=_selected(self.calibration, first.row, all_rows.n_rows),
             )
         if validation is not None and self.validation is not None:
@@ -152,8 +152,8 @@ class BaseReader(ABC, Generic[AnySample]):
 
     def after(self, part: PartRows[AnySample], first: PartStart) -> PartStart:
         """Start of the part after one."""
-        held_out = 0 if part.calibration is None else part.calibration.n_rows
-        return PartStart(first.row + part.n_rows, first.training + part.n_rows - held_out)
+        calibration = 0 if part.calibration is None else part.calibration.n_rows
+        return PartStart(first.row + part.n_rows, first.training + part.n_rows - calibration)
 
     @property
     @abstractmethod

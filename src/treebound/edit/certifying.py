@@ -53,10 +53,10 @@ class BaseCertifier(ABC, Generic[AnyModel, AnyTree]):
     @property
     def calibration_reason(self) -> str:
         """Why calibration rows cannot certify an edited tree, whatever was seen; or empty."""
-        held_out = self._start.evidence.calibration
-        if held_out is None:
+        calibration = self._start.evidence.calibration
+        if calibration is None:
             return "There are no calibration rows: fit held none out."
-        if held_out.folds > 1:
+        if calibration.folds > 1:
             return "A certificate by folds holds for the trees that were fitted without a fold."
         if self._rows.test_is_calibration:
             return "The test rows of the editor are calibration rows."
@@ -151,11 +151,11 @@ class Certifier(BaseCertifier[Model, Tree]):
 
     def _calibrated(self, tree: Tree) -> Model:
         """Return the model of a tree with the certificate from the calibration rows."""
-        model, held_out = self.model(tree), self._start.evidence.calibration
-        assert held_out is not None
+        model, calibration = self.model(tree), self._start.evidence.calibration
+        assert calibration is not None
         assert self._rows.calibration is not None
         counted = HeldOut.of(self._rows.calibration, tree, tree)
-        counted = replace(counted, grouped=held_out.grouped)
+        counted = replace(counted, grouped=calibration.grouped)
         evidence = replace(model.evidence, calibration=counted, no_certificate="")
         return replace(model, evidence=evidence)
 

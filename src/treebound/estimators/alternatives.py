@@ -244,8 +244,8 @@ def _without(
     of_cost, costs = costs is not None, _zero_one(model) if costs is None else costs
     for outside, inside in folds(sample, _FOLDS, parameters.random_state):
         lost = [
-            _losses(fit_sample(alone, grown).tree, tested, costs)
-            for grown, tested in (
+            _losses(fit_sample(alone, grown).tree, validation, costs)
+            for grown, validation in (
                 (outside, inside),
                 (_blanked(outside, at), _blanked(inside, at)),
             )

@@ -138,12 +138,12 @@ def _calibrated(
 
     def fit(fold: NDArray[np.intp]) -> tuple[RegressionModel, int]:
         selection, inside = next(turns), np.isin(units, fold)
-        training, held_out, _ = learn_without(
+        training, calibration, _ = learn_without(
             rows, inside, parameters.handle_unknown, **column_parameters(parameters)
         )
         outside = NumberSample.of(training, numbers[~inside])
         model = _recorded(fit_sample(parameters, outside), outside, named)
-        X, y = held_out.X, numbers[inside]
+        X, y = calibration.X, numbers[inside]
         table = rows.table.rows(inside)
         record = model.provenance.row_record
         assert record is not None

@@ -17,6 +17,7 @@ from treebound.data.frames import read_table
 from treebound.data.roles import ColumnRoles
 from treebound.data.sample import RawRows
 from treebound.data.streams import in_database, is_on_dask, is_stream
+from treebound.data.weights import check_rows
 from treebound.estimators.base import OF_SKLEARN, TreeEstimator
 from treebound.estimators.number_fitting import fit_numbers
 from treebound.estimators.numbers_elsewhere import fit_numbers_elsewhere
@@ -274,14 +275,16 @@ class BoundTreeRegressor(
         if in_database(X):
             from treebound.engines.sql import errors_in_database
 
-            return errors_in_database(self._fitted(), X, y, sample_weight).r2
-        if is_on_dask(X):
+            errors = errors_in_database(self._fitted(), X, y, sample_weight)
+        elif is_on_dask(X):
             from treebound.engines.dask.table import errors_on_dask
 
-            return errors_on_dask(self._fitted(), X, y, sample_weight).r2
-        if is_stream(X):
-            return self._fitted().errors_on(X, y, sample_weight).r2
-        return float(super().score(X, y, sample_weight))
+            errors = errors_on_dask(self._fitted(), X, y, sample_weight)
+        else:
+            rows = self._rows(X)
+            errors = self._fitted().errors_on(rows, y, sample_weight, n_jobs=self.n_jobs)
+        check_rows(errors.weight)
+        return errors.r2
 
     # -- attributes ------------------------------------------------------------------------
 

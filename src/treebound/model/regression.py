@@ -30,7 +30,7 @@ from treebound.data.numbers import read_numbers
 from treebound.data.roles import check_names
 from treebound.data.sample import LabelledRows, same_length
 from treebound.data.streams import open_stream, until_settled
-from treebound.data.weights import check_rows, relative_weights
+from treebound.data.weights import check_rows, relative_weights, row_weights
 from treebound.model.base import BaseModel
 from treebound.model.number_errors import NumberErrors
 from treebound.model.number_estimate import NumberEstimate, quantile
@@ -365,14 +365,16 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
         )
         return NumberSample(matrix, numbers[rows.row_numbers], relative_weights(rows.weight))
 
-    def errors_on(self, X: Any, y: Any, sample_weight: Any = None) -> NumberErrors:
+    def errors_on(
+        self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None
+    ) -> NumberErrors:
         """Sums of squares of rows and predictions; ``y`` names the numbers of a table in batches.
 
         Of a table in batches, ``sample_weight`` is the name of a column, too.
         """
         batches = open_stream(X)
         if batches is None:
-            return self._errors_of(X, y, sample_weight)
+            return self._errors_of(X, y, sample_weight, n_jobs)
         check_names("score", batches.names, "a table that is streamed", y=y)
         wanted = [y]
         if sample_weight is not None:
@@ -385,17 +387,16 @@ class RegressionModel(BaseModel[RegressionTree, NumberChoice]):
             for batch in batches.read([*names, *wanted]):
                 table, numbers, weight = batches.split(batch, names, y, sample_weight)
                 if table is not None:
-                    total += self._errors_of(table, numbers, weight)
+                    total += self._errors_of(table, numbers, weight, n_jobs)
             return total
 
         return until_settled(read)
 
-    def _errors_of(self, X: Any, y: Any, weight: Any) -> NumberErrors:
+    def _errors_of(self, X: Any, y: Any, weight: Any, n_jobs: int | None) -> NumberErrors:
         """The sums of rows in memory."""
-        numbers, predictions = read_numbers(y), self.predict(X)
+        numbers, predictions = read_numbers(y), self.predict(X, n_jobs)
         same_length(len(predictions), len(numbers))
-        weights = None if weight is None else np.asarray(weight, dtype=np.float64)
-        return NumberErrors.of(numbers, predictions, weights)
+        return NumberErrors.of(numbers, predictions, row_weights(weight, len(numbers), part=True))
 
     def summary(self) -> str:
         """Describe the tree, its estimated errors and those of other sizes."""

@@ -198,7 +198,9 @@ class BasePruner(Parameters, Pruner):
             key = Draw.start(vars(self).get("random_state", 0)).key_of(sample)
         return self.select_validation(key)
 
-    def hold_out(self, sample: Sample, key: int | None = None) -> tuple[Sample, Sample | None]:
+    def split_validation(
+        self, sample: Sample, key: int | None = None
+    ) -> tuple[Sample, Sample | None]:
         """The rows to grow on, and rows that ``prune`` needs as ``validation``, if any."""
         selection = self.validation_of(sample, key)
         return (sample, None) if selection is None else selection.split(sample)

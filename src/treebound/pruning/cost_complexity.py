@@ -155,10 +155,10 @@ class CostComplexityPruner(BasePruner):
             return wrong[[pruned.at(alpha) for alpha in tried]]
 
         n = len(tried)
-        shares, tested = cross_validated(sample, self.folds, self.random_state, grow, n, errors)
+        shares, validated = cross_validated(sample, self.folds, self.random_state, grow, n, errors)
         if self.rule == "paper":
             return path.choose(float(np.mean(best)), shares)
-        return path.choose(float(tried[_within(shares, tested, RULES[self.rule])]), shares)
+        return path.choose(float(tried[_within(shares, validated, RULES[self.rule])]), shares)
 
 
 def _middles(alphas: Floats) -> Floats:

@@ -62,12 +62,12 @@ class Raiser:
         samples = [part for part in (sample, validation) if part is not None]
         X = samples[0].X if len(samples) == 1 else Matrix.stacked([part.X for part in samples])
         self._y = np.concatenate([part.y for part in samples])
-        learned, tested = (
+        training, validated = (
             np.concatenate([part.weights * (part is chosen) for part in samples])
             for chosen in (sample, samples[-1])
         )
         # to learn from, whether it is a row to learn from, to count errors on
-        self._weights = np.stack([learned, learned > 0.0, tested])
+        self._weights = np.stack([training, training > 0.0, validated])
         # those that errors need; without validation rows the first and the last are the same
         self._compared = slice(0, 1) if validation is None else slice(0, 3, 2)
         self._X = np.asarray(float_rows(tree, X), dtype=np.float64)

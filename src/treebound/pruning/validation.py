@@ -72,8 +72,8 @@ def cross_validated(
 
     ``errors(tree, inside)`` are those of n prunings of the tree grown outside a fold.
     """
-    total, tested = np.zeros(n), 0.0
+    total, validated = np.zeros(n), 0.0
     for outside, inside in folds(sample, k, seed):
         total += errors(grow(outside), inside)
-        tested += inside.mass
-    return total / (tested or sample.mass), tested
+        validated += inside.mass
+    return total / (validated or sample.mass), validated

@@ -216,10 +216,10 @@ def _calibration_rows(model: Model | RegressionModel) -> str:
     if calibration is None:
         return "none"
     used = calibration.m if isinstance(calibration, HeldOut) else len(calibration.y)
-    held_out = used
+    rows = used
     if record is not None and "calibration" in record.sketches:
-        held_out = record.sketches["calibration"].rows
-    words = count(held_out)
+        rows = record.sketches["calibration"].rows
+    words = count(rows)
     if calibration.folds > 1:
         words += f", the best of {calibration.folds} folds"
     if calibration.grouped:

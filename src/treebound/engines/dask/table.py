@@ -218,8 +218,8 @@ def _starts(
     starts = [START]
     for size in sizes[:-1]:
         row, training = starts[-1]
-        held_out = 0 if calibration is None else calibration.count(row, row + size)
-        starts.append(PartStart(row + size, training + size - held_out))
+        n_calibration = 0 if calibration is None else calibration.count(row, row + size)
+        starts.append(PartStart(row + size, training + size - n_calibration))
     return starts
 
 

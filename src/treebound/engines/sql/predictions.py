@@ -166,6 +166,7 @@ def errors_in_database(
     if fetched["known"][0] != fetched["n"][0]:
         raise ValueError(f"The column {y!r} has rows without a number. Hint: leave them out.")
     total = float(fetched["total"][0])
+    check_rows(total)
     mean = float(fetched["numbers"][0]) / total
     values, suffixes = {_NODE: predictions(model, "label")}, store.suffixes(types)
     case = case_of(tree, values, model.reading.handle_unknown, store.dialect, suffixes)

@@ -221,6 +221,11 @@ def one_of_each(groups: NDArray[np.integer[Any]], key: int) -> NDArray[np.intp]:
     return np.sort(order[np.unique(groups[order], return_index=True)[1]])
 
 
+def unknown_in_calibration(handle_unknown: Unknown) -> Unknown:
+    """Return how categories are read that only calibration rows have: they are no error."""
+    return "other" if handle_unknown == "error" else handle_unknown
+
+
 def learn_without(
     rows: LabelledRows, calibration: Mask, handle_unknown: Unknown, **of_columns: Any
 ) -> tuple[Sample, Sample, Keys]:
@@ -241,7 +246,7 @@ def learn_without(
         columns=sample.columns,
         classes=sample.classes,
         named=False,
-        handle_unknown="other" if handle_unknown == "error" else handle_unknown,
+        handle_unknown=unknown_in_calibration(handle_unknown),
     )
     calibration_sample = replace(calibration_sample, weight=weight)
     names = None if rows.table.names is None else [column.name for column in sample.columns]

@@ -52,7 +52,7 @@ from treebound.model.parameters import (
     with_search,
 )
 from treebound.model.provenance import Provenance
-from treebound.pruning import BoundPruner, Pruner
+from treebound.pruning import BoundPruner, Pruner, PruningResult
 from treebound.pruning.base import BasePruner
 from treebound.pruning.bound import is_large
 from treebound.tree.model import Tree
@@ -302,39 +302,43 @@ def pruned(
     # trees on folds share the threads of the folds: no more run than there are jobs
     options = replace(options, n_jobs=effective_jobs(options.n_jobs))
     again = None if sample is None else partial(grow, options=options)
-    wide, grown_folds = None, None
+    wide, folds_grown = None, None
     if parameters.search == "wide":
         if sample is None or validation is not None:
             raise invalid("search", "", _IN_MEMORY, parameters.search)
         wide = partial(search, options=options, progress=progress)
     max_leaves = leaf_limit(parameters)
-    by_sums = isinstance(pruner, BoundPruner)  # they choose the weight and give the estimate
-    if by_sums and isinstance(validation, Sample) and is_whole(validation.weight):
-        validation = NodeSums.of(grown, validation)
     if not isinstance(pruner, BoundPruner):
         result = pruner.prune(grown, sample, validation=validation, grow=again)
-    else:
-        if shares_folds(parameters, pruner) and again is not None and validation is None:
-            assert sample is not None
-            k = None if pruner.selects_weight else parameters.cv
-            grown_folds = pruner.grow_folds(
-                grown, sample, again, search=wide, k=k, progress=progress
-            )
-        result = pruner.prune(
-            grown, sample, validation=validation, grow=again, search=wide, folds=grown_folds
-        )
+        return _with_result(model, result, pruner, max_leaves)
+    if isinstance(validation, Sample) and is_whole(validation.weight):
+        validation = NodeSums.of(grown, validation)  # enough for the weight and the estimate
+    if shares_folds(parameters, pruner) and sample is not None and again and validation is None:
+        k = None if pruner.selects_weight else parameters.cv
+        folds_grown = pruner.grow_folds(grown, sample, again, search=wide, k=k, progress=progress)
+    result = pruner.prune(
+        grown, sample, validation=validation, grow=again, search=wide, folds=folds_grown
+    )
+    model = _with_result(model, result, pruner, max_leaves)
+    if folds_grown is not None:
+        predictions = pruner.predictions(folds_grown, max_leaves)
+        return with_estimate(model, predictions, len(folds_grown))
+    if validation is not None and parameters.cv is not None:
+        return with_validation_estimate(model, validation)
+    return model
+
+
+def _with_result(
+    model: Model, result: PruningResult, pruner: Pruner, max_leaves: int | None
+) -> Model:
+    """Return the model with the pruned tree, of at most so many leaves."""
     if max_leaves is not None:
         result = result.within(max_leaves)
     result, strength = with_probable_labels(result, pruner)
     model = replace(model, tree=result.tree, pruning=result)
-    if strength is not None:
-        model = replace(model, prediction=PredictionOptions(strength, free_shrinkage=True))
-    if grown_folds is not None and isinstance(pruner, BoundPruner):
-        predictions = pruner.predictions(grown_folds, max_leaves)
-        return with_estimate(model, predictions, len(grown_folds))
-    if validation is not None and parameters.cv is not None and isinstance(pruner, BoundPruner):
-        return with_validation_estimate(model, validation)
-    return model
+    if strength is None:
+        return model
+    return replace(model, prediction=PredictionOptions(strength, free_shrinkage=True))
 
 
 def _model(parameters: FitParameters, tree: Tree, options: GrowOptions) -> Model:

@@ -21,9 +21,6 @@ from treebound.pruning import Estimate, PruningPath, PruningResult, SizeEstimate
 from treebound.show import Explanation, explain, to_html
 from treebound.tree.model import Tree
 
-if TYPE_CHECKING:
-    pass
-
 
 class ModelMethods(FittedTree[Model]):
     """The attributes and methods of a classifier whose attribute ``model_`` is a fitted model."""

@@ -14,7 +14,7 @@ from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import InWords, invalid
 from treebound.certificate.held_out import HeldOut
 from treebound.certificate.row_record import RowRecord
-from treebound.data.draws import Draw
+from treebound.data.draws import Draw, unknown_in_calibration
 from treebound.data.findings import warn_of_findings, warn_of_identifiers
 from treebound.data.learned import LearnedSchema
 from treebound.data.parts import PartReader, as_table, join_parts
@@ -141,8 +141,7 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
     _refuse_what_needs_rows(pruner)
     warn_of_identifiers(schema.identifiers, schema.n_rows, stacklevel=5)
     validates = isinstance(pruner, BoundPruner) and pruner.takes_validation_rows(*size)
-    draw, unknown = Draw.start(parameters.random_state), parameters.handle_unknown
-    calibration = validation = None
+    draw, calibration, validation = Draw.start(parameters.random_state), None, None
     if kind == "held-out" or validates:
         draw = draw.keyed(table.summary(schema))
     if kind == "held-out":
@@ -154,7 +153,9 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
         validation = pruner.select_validation(draw.key)
     draw = replace(draw, calibration=calibration, validation=validation)
     engine = table.engine(
-        PartReader(schema, calibration, validation, "other" if unknown == "error" else unknown),
+        PartReader(
+            schema, calibration, validation, unknown_in_calibration(parameters.handle_unknown)
+        ),
         make_bins(schema.columns, schema.sample),
         n_threads=effective_jobs(parameters.n_jobs),
         gather_rows=_rows_to_gather(parameters, size[0]),

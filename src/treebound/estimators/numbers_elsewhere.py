@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from treebound._utils.arrays import Ints
-from treebound._utils.choices import Unknown
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import invalid
 from treebound.data.columns import Column
-from treebound.data.draws import Draw, RowsOfGroups, Slice, Tenth
+from treebound.data.draws import Draw, RowsOfGroups, Slice, Tenth, unknown_in_calibration
 from treebound.data.findings import warn_of_identifiers
 from treebound.data.learned import LearnedSchema
 from treebound.data.number_findings import warn_of_constant
@@ -86,44 +85,31 @@ def _fit_parts(parameters: RegressionParameters, table: PartedTable) -> Regressi
     """Fit on rows in parts, by the method that the same table has in memory."""
     pruner, _ = checked_parameters(parameters)
     learn = partial(table.learn, **column_parameters(parameters))
-    schema = learn()
+    schema, groups = learn(), table.groups()
     size = schema.n_rows, len(schema.columns)
-    groups = table.groups()
     check_number_of_groups(groups, schema.n_rows)
     if not is_large(*size):
         return _fit_joined(parameters, schema, table, groups)
     n_groups = 0 if groups is None else int(groups.max()) + 1
     kind = certificate_kind(parameters, n_groups or schema.n_rows)
-    why = f"for a table of more than {MAX_VALUES:,} values that is not in memory"
-    refuse_what_needs_a_table(pruner, kind, why)
-    _check_range(parameters, schema)
-    warn_of_identifiers(schema.identifiers, schema.n_rows, stacklevel=5)
-    if schema.target is not None:
-        values = schema.target.values
-        warn_of_constant(values.low, values.high, schema.n_rows, table.target or "y", stacklevel=4)
-    start, calibration = Draw.start(parameters.random_state), None
-    calibrated = draw = start
-    drawn: Slice | Tenth
+    _check_large_table(parameters, schema, kind, table.target or "y")
+    start = Draw.start(parameters.random_state)
+    calibrated, draw, calibration, validation = start, start, None, None
     if kind == "held-out":
         check_calibration("held-out", n_groups or schema.n_rows, "groups" if n_groups else "rows")
         calibrated = start.keyed(table.summary(schema))
-        drawn = calibrated.calibration_rows(n_groups) if n_groups else calibrated.tenth()
-        calibrated = replace(calibrated, calibration=drawn)
-        calibration = _rows_of(drawn, groups)
+        part = calibrated.calibration_rows(n_groups) if n_groups else calibrated.tenth()
+        calibrated, calibration = replace(calibrated, calibration=part), _rows_of(part, groups)
         all_rows, schema = schema, learn(calibration=calibration)
         if pruner is not None and not is_large(schema.n_rows, size[1]):  # for its folds
             return _fit_joined(parameters, all_rows, table, groups)
-    columns, validation = schema.columns, None
-    training_groups = groups
-    if groups is not None and calibration is not None:
-        training_groups = groups[~calibration.mask(len(groups))]
+    columns, training_groups = schema.columns, _groups_of(groups, calibration, inside=False)
     if takes_validation_rows(pruner, schema.n_rows, size[1]):
         summary = table.summary(schema, calibration)
-        draw, validation = draw_validation(parameters, start, summary)
-        validation = _rows_of(validation, training_groups)
+        draw, part = draw_validation(parameters, start, summary)
+        validation = _rows_of(part, training_groups)
         columns = with_missing(columns, summary)
-    unknown: Unknown = parameters.handle_unknown
-    unknown = "other" if unknown == "error" else unknown
+    unknown = unknown_in_calibration(parameters.handle_unknown)
     clip = None
     if parameters.clip is not None:
         ends = table.quantiles(parameters.clip, schema.n_rows, calibration)
@@ -134,18 +120,29 @@ def _fit_parts(parameters: RegressionParameters, table: PartedTable) -> Regressi
         n_threads=effective_jobs(parameters.n_jobs),
         gather_rows=Engine.gather_rows,
     )
-    in_groups = None
-    if training_groups is not None and validation is not None:
-        in_groups = training_groups[validation.mask(len(training_groups))]
-    model = _fit_engine(parameters, engine, columns, schema, draw, clip, in_groups)
+    validation_groups = _groups_of(training_groups, validation)
+    model = _fit_engine(parameters, engine, columns, schema, draw, clip, validation_groups)
     if calibration is not None:
         rows = engine.drawn_numbers("calibration")
-        if groups is not None:
-            rows = rows.with_groups(groups[calibration.mask(len(groups))])
+        rows = rows.with_groups(_groups_of(groups, calibration))
         model = with_calibration_rows(parameters, model, calibrated, rows)
     model = replace(model, provenance=replace(model.provenance, groups=n_groups))
     reading = replace(model.reading, target=table.target, named=schema.names is not None)
     return replace(model, reading=reading)
+
+
+def _check_large_table(
+    parameters: RegressionParameters, schema: LearnedSchema, kind: str | None, target: str
+) -> None:
+    """Raise an error for parameters and numbers that are refused; warn of suspicious columns."""
+    pruner, _ = checked_parameters(parameters)
+    why = f"for a table of more than {MAX_VALUES:,} values that is not in memory"
+    refuse_what_needs_a_table(pruner, kind, why)
+    _check_range(parameters, schema)
+    warn_of_identifiers(schema.identifiers, schema.n_rows, stacklevel=6)
+    if schema.target is not None:
+        values = schema.target.values
+        warn_of_constant(values.low, values.high, schema.n_rows, target, stacklevel=5)
 
 
 def refuse_what_needs_a_table(
@@ -166,6 +163,14 @@ def _rows_of(selection: Slice | Tenth, groups: Ints | None) -> Tenth:
         return RowsOfGroups.of(selection, groups)
     assert isinstance(selection, Tenth)
     return selection
+
+
+def _groups_of(groups: Ints | None, selection: Tenth | None, *, inside: bool = True) -> Ints | None:
+    """Return the groups of the rows inside or outside a selection; all if nothing is selected."""
+    if groups is None or selection is None:
+        return groups
+    part: Ints = groups[selection.mask(len(groups)) == inside]
+    return part
 
 
 def _check_range(parameters: RegressionParameters, schema: LearnedSchema) -> None:

@@ -13,8 +13,7 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from treebound._utils.choices import Unknown
-from treebound.data.draws import Draw
+from treebound.data.draws import Draw, unknown_in_calibration
 from treebound.data.findings import warn_of_identifiers
 from treebound.data.number_findings import warn_of_constant
 from treebound.data.roles import ColumnRoles
@@ -112,8 +111,7 @@ def fit_number_relation(
         model = fit_training_rows(parameters, EngineRows(engine), grow, draw, validation, clip)
         engine.check_unchanged()
         if held_out:
-            unknown: Unknown = parameters.handle_unknown
-            unknown = "other" if unknown == "error" else unknown
+            unknown = unknown_in_calibration(parameters.handle_unknown)
             drawn = rows.drawn_numbers("calibration", schema, unknown, relation)
             assert drawn is not None
             model = with_calibration_rows(parameters, model, calibrated, drawn)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from treebound._utils.choices import Unknown
 from treebound._utils.validation import Setting, WordedError
-from treebound.data.draws import Draw, Slice, Tenth, derived
+from treebound.data.draws import Draw, Slice, Tenth, derived, unknown_in_calibration
 from treebound.data.encoding import chosen_columns, read_matrix
 from treebound.data.frames import read_table
 from treebound.data.groups import column_labels, refuse_missing_groups
@@ -431,7 +431,7 @@ class RelationRows:
 
         Rows that may be fetched are routed in memory: the query of a large tree takes long.
         """
-        unknown: Unknown = "other" if handle_unknown == "error" else handle_unknown
+        unknown = unknown_in_calibration(handle_unknown)
         if (role, unknown) not in self._fetched:
             frame = self._selected[role]
             counted = self._store.fetch(f"SELECT COUNT(*) AS n FROM {ROWS}", frame.to_native())

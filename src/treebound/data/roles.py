@@ -31,8 +31,8 @@ class ColumnRoles(NamedTuple):
         for name in chosen:
             if name not in known:
                 raise invalid("columns", "fit", f"columns of {whose}, {some_names(names)}", name)
-        others = (self.target, self.weight, self.groups, *excluded)
-        labels = [name for name in others if isinstance(name, str)]
+        roles = (self.target, self.weight, self.groups, *excluded)
+        labels = [name for name in roles if isinstance(name, str)]
         left = [name for name in chosen if name not in labels]
         if not left:
             labels_in_words = some_names(labels) or "labels"

@@ -125,8 +125,8 @@ class GrowOptions(GrowParameters):
             "max_leaves": -1 if self.max_leaves is None else self.max_leaves,
             "max_depth": min(self.max_depth or _NO_LIMIT, _NO_LIMIT),
             "min_samples_leaf": min(self.min_samples_leaf, _NO_LIMIT),
-            "min_weight": 0,  # the next three limits of the kernels are not used
-            "min_samples_split": 2,
+            "min_weight": 0,  # the least weight of a leaf: of numbers, grow.py sets it
+            "min_samples_split": 2,  # this limit and the next one are not offered
             "min_gain": 0.0,
             "thresholds": _THRESHOLDS[self.thresholds],
             "rules": rules,

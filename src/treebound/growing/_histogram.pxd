@@ -71,9 +71,6 @@ cdef struct Gathered:
 cdef enum:
     MAX_BLOCKS = 256     # of rows
     AHEAD = 64           # rows to prefetch ahead; arrays of rows have so many more
-    RIGHT = 0
-    LEFT = 1
-    LOOK = 2             # the side depends on the value
 
 
 cdef void set_ranges(Binned* data, const void* histogram, Pool pool) noexcept nogil

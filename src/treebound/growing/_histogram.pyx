@@ -15,8 +15,8 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 from treebound.growing._layout cimport (
-    EXACT, FLOAT32, FLOAT64, NOMINAL, SQUARES, STRIDE, SUM, allocate, source_of, takes, value_at,
-    zeros,
+    EXACT, FLOAT32, FLOAT64, LEFT, LOOK, NOMINAL, RIGHT, SQUARES, STRIDE, SUM, allocate, source_of,
+    takes, value_at, zeros,
 )
 from treebound.growing._sorted cimport key_of
 from treebound.growing._bins cimport (

@@ -32,6 +32,9 @@ cpdef enum:  # for Python too
     FINE_BINS = 4095        # of a column, if the first bins exclude few splits
     MAX_CATEGORIES = 65534  # codes have 16 bits, and one of them is for missing values
     EXACT = 255             # the shift of an interval whose values are requested
+    RIGHT = 0               # sides of the rows of a bin
+    LEFT = 1
+    LOOK = 2                # the side depends on the value
 
 
 cdef enum Criterion:

@@ -1,3 +1,6 @@
 FINE_BINS: int
 MAX_CATEGORIES: int
 EXACT: int
+RIGHT: int
+LEFT: int
+LOOK: int

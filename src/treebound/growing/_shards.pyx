@@ -16,12 +16,14 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memset
-from treebound.growing._layout cimport EXACT, NOMINAL, KernelSplit, STRIDE, allocate
+from treebound.growing._layout cimport (
+    EXACT, LEFT, LOOK, NOMINAL, KernelSplit, STRIDE, allocate,
+)
 from treebound.growing._scan cimport no_split
 from treebound.growing._sorted cimport Task, value_of
 from treebound.growing._bins cimport Bins
 from treebound.growing._histogram cimport (
-    Binned, CodedBins, CodedColumn, Counted, LEFT, LOOK, set_sides,
+    Binned, CodedBins, CodedColumn, Counted, set_sides,
 )
 from treebound.growing._search cimport (
     ColumnBounds, Finder, Profile, all_bounds, best_category, better_side, bounds_of,

@@ -16,9 +16,6 @@ from numpy.typing import NDArray
 from treebound.growing._layout import EXACT
 from treebound.growing.shard_target import ShardTarget
 
-# Sides of rows, as the kernels number them: on the left, or depending on the value.
-LEFT, LOOK = 1, 2
-
 
 class ShardSplit(NamedTuple):
     """The sides of the rows of a node; see :func:`treebound.growing._histogram.divide_shard`."""

@@ -32,9 +32,9 @@ from treebound.growing._histogram import (
     divide_shard,
     look_into_shard,
 )
+from treebound.growing._layout import LOOK
 from treebound.growing.kernel_types import TreeArrays
 from treebound.growing.messages import (
-    LOOK,
     IntervalCounts,
     IntervalRequest,
     ShardSplit,

@@ -20,12 +20,10 @@ from treebound.engines.sql.relation import Coding
 from treebound.engines.sql.rows import CodedRows, RelationRows
 from treebound.engines.sql.stores import one_of, pick
 from treebound.growing._bins import Bins, keys_of
-from treebound.growing._layout import EXACT
+from treebound.growing._layout import EXACT, LEFT, LOOK
 from treebound.growing.engine import Engine
 from treebound.growing.kernel_types import TreeArrays
 from treebound.growing.messages import (
-    LEFT,
-    LOOK,
     IntervalCounts,
     IntervalRequest,
     ShardSplit,

@@ -138,6 +138,19 @@ def test_the_same_rows_with_other_labels_are_no_copies():
     assert findings(Sample.learn(X, np.repeat(Y, 2))) != []
 
 
+def test_the_same_rows_with_other_numbers_are_no_copies():
+    X, y = np.repeat(RNG.normal(size=(N, 2)), 2, axis=0), RNG.normal(size=2 * N)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tb.BoundTreeRegressor(cv=None).fit(X, y)
+    learned = Sample.learn(X, np.zeros(2 * N, dtype=int))
+    assert findings(learned, numbers=y) == [*few_repeated_rows(learned, y)] == []
+    (one,) = findings(learned, numbers=np.repeat(y[::2], 2))
+    assert one.problem.startswith("repeats rows: 50 %")
+    with pytest.warns(UserWarning, match="repeats rows: 50 %"):
+        tb.BoundTreeRegressor(cv=None).fit(X, np.repeat(y[::2], 2))
+
+
 def test_few_values_repeat_by_accident():
     X = RNG.integers(0, 3, (N, 4)).astype(float)
     assert findings(Sample.learn(X, Y)) == []
@@ -274,6 +287,14 @@ def test_free_text():
         in (problems_of(note=texts)["note"])
     )
     assert problems_of(note=[f"new york {i % 40}" for i in range(N)]) == {}
+    long_names = [f"Desktop Computer, Network Server, Room {i % 30}" for i in range(N)]
+    assert problems_of(place=long_names) == {}
+
+
+def test_numbers_as_text_name_the_text_that_is_no_number():
+    texts = ["c", *map(str, range(1000, 1000 + N - 1))]  # one of many, that is not looked at first
+    listed = problems_of(affected=[texts[i % 350] for i in range(N)], group=np.arange(N) % 3)
+    assert "such as '1000', and besides 'c'; convert it to numbers" in listed["affected"]
 
 
 @pytest.mark.parametrize(

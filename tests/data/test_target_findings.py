@@ -95,6 +95,9 @@ def test_a_class_of_few_rows_is_a_note_and_many_equal_classes_are_not():
     assert one.problem == "is 'bad' in only 6.0 % of the rows"
     assert "class_weight='balanced'" in one.remedy
     assert problems_of(np.arange(1000) % 20, x=x) == {}
+    x = RNG.normal(size=(20_000, 1))
+    (one,) = target_findings(Sample.learn(x, np.where(np.arange(20_000) < 8, "bad", "good")), "y")
+    assert one.problem == "is 'bad' in only 8 of 20,000 rows"
 
 
 def test_targets_that_are_none():

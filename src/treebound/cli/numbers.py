@@ -179,7 +179,8 @@ def read_number_sample(
 
     rows = LabelledRows.of(table, np.zeros(len(y), dtype=int), weights, groups)
     learned = rows.learn(**columns)
-    return rows, NumberSample.of(learned, y[rows.row_numbers]), list(findings(learned))
+    sample = NumberSample.of(learned, y[rows.row_numbers])
+    return rows, sample, findings(learned, numbers=sample.y)
 
 
 def check_numbers(
@@ -188,12 +189,10 @@ def check_numbers(
     """Return the report of ``check`` for a target of numbers."""
     from treebound.data.check import check_sample
 
-    rows = table.table()
     target = str(table.schema.target)
-    _, sample, column_findings = read_number_sample(rows, y, None, columns)
-    of_columns = LabelledRows.of(rows, [0] * len(y), None).learn(**columns)
-    suspicious = (*lost, *target_findings(sample, target), *column_findings)
-    return replace(check_sample(of_columns, None), target=target, findings=suspicious)
+    learned = LabelledRows.of(table.table(), np.zeros(len(y), dtype=int), None).learn(**columns)
+    of_target = target_findings(NumberSample.of(learned, y), target)
+    return replace(check_sample(learned, None, (*lost, *of_target), y), target=target)
 
 
 def target_row(target: str, y: NDArray[np.float64]) -> tuple[str, ...]:

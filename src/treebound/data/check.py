@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound.data.columns import Column
 from treebound.data.findings import (
     Finding,
@@ -135,13 +136,18 @@ def check(X: Any, y: Any = None, *, target: str | None = None) -> TableReport:
     return check_sample(Sample.learn(table, y), named, listed)
 
 
-def check_sample(sample: Sample, target: str | None, first: Sequence[Finding] = ()) -> TableReport:
+def check_sample(
+    sample: Sample,
+    target: str | None,
+    first: Sequence[Finding] = (),
+    numbers: Floats | None = None,
+) -> TableReport:
     """The report of rows that are read; ``first`` has findings of columns that are not.
 
-    Without a target all rows have the same label.
+    Without a target, and with one of ``numbers``, all rows have the same label.
     """
     pairs = zip(sample.columns, sample.X.values, strict=True)
-    suspicious = findings(sample)
+    suspicious = findings(sample, numbers=numbers)
     counts = np.bincount(sample.y, minlength=sample.n_classes).tolist()
     return TableReport(
         sample.n_rows,
@@ -154,7 +160,7 @@ def check_sample(sample: Sample, target: str | None, first: Sequence[Finding] = 
             *suspicious,
             *different_whole_numbers(sample, {finding.column for finding in suspicious}),
             *few_whole_values(sample),
-            *few_repeated_rows(sample),
+            *few_repeated_rows(sample, numbers),
         ),
     )
 

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import Floats
 from treebound._utils.validation import Part, Phrase, Setting, WordedText
 from treebound.data.columns import Column
+from treebound.data.number_sample import number_hashes
 from treebound.data.row_hashes import RowSketch, row_hashes
 from treebound.data.sample import Sample
 from treebound.data.schema import has_decimal_comma
@@ -98,14 +100,21 @@ class Finding:
 
 
 def warn_of_findings(
-    sample: Sample, sketch: RowSketch | None = None, *, stacklevel: int = 2
+    sample: Sample,
+    sketch: RowSketch | None = None,
+    numbers: Floats | None = None,
+    *,
+    stacklevel: int = 2,
 ) -> None:
-    """Warn of what is suspicious about a training sample, the first few by name."""
+    """Warn of what is suspicious about a training sample, the first few by name.
+
+    ``numbers`` is the target of each row if that is a number: rows with different ones differ.
+    """
     warn_of_identifiers(sample.columns, sample.n_rows, stacklevel=stacklevel + 1)
     listed = (
         *leaks(sample, "y", _likely_leaks(sample)),
         *_of_values(sample),
-        *_repeated_rows(sample, sketch),
+        *_repeated_rows(sample, sketch, numbers),
     )
     serious = [finding for finding in listed if not finding.note]
     for finding in serious[:_SHOWN]:
@@ -141,7 +150,7 @@ def identifier_findings(columns: Sequence[Column], n_rows: int) -> list[Finding]
 def _identifier(column: Column, n_rows: int) -> Finding:
     """That a column is not learned from, and what to do if it holds numbers or dates as text."""
     texts, absent = _texts(column)
-    written = _text_finding(column, texts, absent) if texts else None
+    written = _text_finding(column, texts, absent, n_rows) if texts else None
     if written is not None and not written.note:
         problem = (
             f"{written.problem}; as almost every row has its own value, it is not learned from"
@@ -152,16 +161,19 @@ def _identifier(column: Column, n_rows: int) -> Finding:
     return Finding(column.name, problem, "to learn from it, name it in 'categorical_features'")
 
 
-def findings(sample: Sample, sketch: RowSketch | None = None) -> list[Finding]:
+def findings(
+    sample: Sample, sketch: RowSketch | None = None, numbers: Floats | None = None
+) -> list[Finding]:
     """Find suspicious columns and rows of a training sample.
 
     Numbers, dates and missing values written as text, columns with one value, columns with a
     different value in almost every row, and a table in which more than a tenth of the rows repeat
     others (and a column has over 100 values, or all of them very many combinations, so
-    that this is not by chance), by their sketch.
+    that this is not by chance), by their sketch. ``numbers`` is the target of each row if that is a
+    number.
     """
     listed = identifier_findings(sample.columns, sample.n_rows)
-    return [*listed, *_of_values(sample), *_repeated_rows(sample, sketch)]
+    return [*listed, *_of_values(sample), *_repeated_rows(sample, sketch, numbers)]
 
 
 def _of_values(sample: Sample) -> Iterator[Finding]:
@@ -240,7 +252,10 @@ def _classes(target: str, counts: NDArray[np.intp], labels: list[Any]) -> Iterat
         return
     least = int(np.argmin(counts))
     if counts[least] < rows * min(_MINORITY, 0.5 / n):
-        problem = f"is {labels[least]!r} in only {100 * counts[least] / rows:.1f} % of the rows"
+        share = f"{100 * counts[least] / rows:.1f} % of the rows"
+        if 1000 * counts[least] < rows:
+            share = f"{counts[least]:,} of {rows:,} rows"
+        problem = f"is {labels[least]!r} in only {share}"
         remedy = "if that class matters most, give it more weight: class_weight='balanced'"
         yield Finding(target, problem, remedy, note=True)
 
@@ -405,7 +420,7 @@ def _categories(column: Column, codes: NDArray[Any]) -> Iterator[Finding]:
         return
     texts, absent = _texts(column)
     if texts:
-        finding = _text_finding(column, texts, absent)
+        finding = _text_finding(column, texts, absent, int(np.count_nonzero(codes >= 0)))
         if finding is not None:
             yield finding
             return
@@ -447,8 +462,10 @@ def _plain_text(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _text_finding(column: Column, texts: list[str], absent: list[str]) -> Finding | None:
-    """Find dates, numbers, codes and free text in some texts of a column."""
+def _text_finding(
+    column: Column, texts: list[str], absent: list[str], rows: int
+) -> Finding | None:
+    """Find dates, numbers, codes and free text in some texts of a column; rows have a value."""
     name, n_categories = column.name, column.n_categories or 0
     texts = [text for text in texts if text not in absent] or texts
 
@@ -461,7 +478,9 @@ def _text_finding(column: Column, texts: list[str], absent: list[str]) -> Findin
         remedy = "make numbers of it, such as days since a date, or month and weekday"
         return Finding(name, f"holds dates as text, such as {example}", remedy)
     if n_categories > _SHOWN**2:
-        finding = _free_text(name, texts) or _units(column, texts, absent)
+        repeats = n_categories < _REPEATED * rows  # long names, not free text
+        finding = None if repeats else _free_text(name, texts)
+        finding = finding or _units(column, texts, absent)
         if finding is not None:
             return finding
     problem, remedy = "holds numbers written as text, such as ", "convert it to numbers"
@@ -479,7 +498,8 @@ def _text_finding(column: Column, texts: list[str], absent: list[str]) -> Findin
         if zeros is not None:
             problem = f"holds codes with leading zeros, such as {zeros!r}"
             return Finding(name, problem, "keep it as text: numbers would lose them", note=True)
-        unparsed = absent + [text for text in texts if _PLAIN.fullmatch(text) is None]
+        others = [text for text in map(str, column.categories or ()) if text not in absent]
+        unparsed = absent + [text for text in others if _PLAIN.fullmatch(text) is None]
     if unparsed:
         example += f", and besides {', '.join(map(repr, unparsed[:3]))}"
         remedy += f", and {', '.join(map(repr, unparsed[:3]))} to missing values"
@@ -533,28 +553,35 @@ def _units(column: Column, texts: Sequence[str], absent: Sequence[str]) -> Findi
 # -- rows ----------------------------------------------------------------------------------------
 
 
-def _repeated_rows(sample: Sample, sketch: RowSketch | None) -> Iterator[Finding]:
+def _repeated_rows(
+    sample: Sample, sketch: RowSketch | None, numbers: Floats | None
+) -> Iterator[Finding]:
     if sample.n_rows < _FEW_ROWS:
         return
     share = 1.0 if sketch is None else _share_of_copies(sketch)
     if share > _REPEATED:  # a sketch has six digits of each number: rows may differ in others
-        hashes = row_hashes(sample.X, sample.classes, sample.y, names=None, exact=True)
-        share = _share_of_copies(RowSketch.of(hashes))
+        share = _share_of_copies(RowSketch.of(_hashes(sample, numbers)))
     if share > _REPEATED and _is_various(sample):
         remedy = "drop the copies, or give fit the same group for all copies of a row"
         problem = f"repeats rows: {100 * share:.0f} % of them are copies of others"
         yield Finding(None, f"{problem}, while pruning and certificate count each as new", remedy)
 
 
-def few_repeated_rows(sample: Sample) -> Iterator[Finding]:
+def few_repeated_rows(sample: Sample, numbers: Floats | None = None) -> Iterator[Finding]:
     """Find some rows that repeat others, fewer than :func:`findings` reports."""
     if sample.n_rows < _FEW_ROWS:
         return
-    hashes = row_hashes(sample.X, sample.classes, sample.y, names=None, exact=True)
-    copies = sample.n_rows - len(np.unique(hashes))
+    copies = sample.n_rows - len(np.unique(_hashes(sample, numbers)))
     if 0 < copies <= _REPEATED * sample.n_rows and _is_various(sample):
         problem = f"repeats rows: {copies:,} of {sample.n_rows:,} are copies of others"
         yield Finding(None, problem, "drop the copies, unless they are different cases", note=True)
+
+
+def _hashes(sample: Sample, numbers: Floats | None) -> NDArray[np.uint64]:
+    """Return a hash of all digits of each row, with its class or number."""
+    if numbers is not None:
+        return number_hashes(sample.X, numbers, None, exact=True)
+    return row_hashes(sample.X, sample.classes, sample.y, names=None, exact=True)
 
 
 def _is_various(sample: Sample) -> bool:

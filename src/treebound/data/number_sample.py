@@ -181,12 +181,18 @@ class NumberSample(EncodedRows, WeightedNumbers):
 AnySample = TypeVar("AnySample", bound=Sample | NumberSample)
 
 
-def number_hashes(X: Table | Matrix, y: Floats, names: Sequence[str] | None) -> NDArray[np.uint64]:
-    """Return a hash of the values and the number of each row."""
+def number_hashes(
+    X: Table | Matrix, y: Floats, names: Sequence[str] | None, *, exact: bool = False
+) -> NDArray[np.uint64]:
+    """Return a hash of the values and the number of each row.
+
+    Numbers are rounded to six significant digits unless ``exact``.
+    """
     one_class = np.zeros(len(y), dtype=np.int32)
     target = Matrix((Column("y"),), (np.ascontiguousarray(y, dtype=np.float64),))
-    hashes = row_hashes(X, np.zeros(1), one_class, names=names)
-    return hashes + np.uint64(3) * row_hashes(target, np.zeros(1), one_class, names=["y"])
+    hashes = row_hashes(X, np.zeros(1), one_class, names=names, exact=exact)
+    of_target = row_hashes(target, np.zeros(1), one_class, names=["y"], exact=exact)
+    return hashes + np.uint64(3) * of_target
 
 
 @dataclass(frozen=True, eq=False)

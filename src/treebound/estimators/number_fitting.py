@@ -224,7 +224,7 @@ def _warn(
     if 10 * len(distinct) <= sample.n_rows:  # a column may determine so few numbers
         codes = np.searchsorted(distinct, sample.y).astype(np.int32)
         rows = replace(rows, y=codes, classes=distinct)
-    warn_of_findings(rows, RowSketch.of(hashes), stacklevel=stacklevel)
+    warn_of_findings(rows, RowSketch.of(hashes), sample.y, stacklevel=stacklevel)
 
 
 def fit_sample(parameters: RegressionParameters, sample: NumberSample) -> RegressionModel:

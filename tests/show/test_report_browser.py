@@ -626,6 +626,26 @@ def test_with_costs_sizes_are_compared_by_their_costs(driver, tmp_path: Path, ca
     assert driver.execute_script(script)[0] == ["Size", "estimated error", "difference"]
 
 
+def test_the_estimated_errors_are_drawn_at_the_sizes_of_the_table(
+    driver, tmp_path: Path, case
+) -> None:
+    _, frame, y = case
+    number = np.arange(len(frame)) % 17 + frame["age"].fillna(0)
+    for fitted in (
+        tb.BoundTreeClassifier().fit(frame, y),
+        tb.BoundTreeRegressor().fit(frame, number),
+    ):
+        opened(driver, to_html(fitted), tmp_path)
+        path = driver.execute_script(
+            "return document.querySelector('#risks .l-estimated').getAttribute('d')"
+        )
+        most = max(step.leaves for step in [*fitted.sizes_])
+        shown = driver.execute_script("return mostLeaves")
+        assert most > 1
+        sizes = [size for size in fitted.sizes_ if size.leaves <= shown]
+        assert path.count("M") + path.count("L") == len(sizes) > 1
+
+
 def test_with_costs_the_mean_cost_comes_first(case) -> None:
     _, frame, y = case
     costs = {"died": 1.0, "survived": 4.0}

@@ -43,8 +43,7 @@ def value_colour(tree: RegressionTree, node: int) -> str:
 
 def value_tint(tree: RegressionTree, node: int) -> tuple[str, float]:
     """The colour of a value before it is mixed with white, and its share."""
-    values = tree.value[tree.leaves]
-    low, high = float(values.min()), float(values.max())
+    low, high = tree.value_range
     place = 2 * (float(tree.value[node]) - low) / (high - low) - 1 if high > low else 0.0
     colour = _OKABE_ITO[1] if place > 0 else _OKABE_ITO[0]
     return colour, 0.05 + 0.45 * min(1.0, abs(place))

@@ -138,8 +138,9 @@ def report_data(
     }
 
 
-# Trees of at most so many leaves are shown, and of so many times those of the chosen tree.
-_MAX_LEAVES, _TIMES_CHOSEN = 64, 4
+# Trees of at most so many leaves are shown, and of so many times those of the chosen tree, but only
+# the chosen one and smaller ones if that is more than a browser can draw.
+_MAX_LEAVES, _TIMES_CHOSEN, _MANY_LEAVES = 64, 4, 4_000
 
 
 def picked_steps(
@@ -147,7 +148,9 @@ def picked_steps(
 ) -> tuple[list[int], int, int]:
     """The steps to show, the place of the chosen one among them, and the last of all."""
     leaves, chosen = path.leaves, int(path.chosen)
-    small = np.flatnonzero(leaves <= max(_MAX_LEAVES, _TIMES_CHOSEN * int(leaves[chosen])))
+    size = int(leaves[chosen])
+    max_leaves = max(_MAX_LEAVES, size, min(_TIMES_CHOSEN * size, _MANY_LEAVES))
+    small = np.flatnonzero(leaves <= max_leaves)
     current = set() if step is None else {step}
     most = max_steps - len(current)
     places = spread(leaves[small], int(np.searchsorted(small, chosen)), most)

@@ -199,6 +199,12 @@ class RegressionTree(BaseTree):
         weight = np.maximum(self.weight, np.finfo(float).tiny)
         return np.asarray(np.sqrt(self.squares / weight))
 
+    @cached_property
+    def value_range(self) -> tuple[float, float]:
+        """The smallest and the largest value of a leaf."""
+        values = self.value[self.leaves]
+        return float(values.min()), float(values.max())
+
     def in_order(self, values: Floats) -> Floats:
         """Return predictions of the nodes, moved as little as ``monotone`` needs."""
         if self.monotone is None:

@@ -258,7 +258,8 @@ const drawWhy = () => {
   lineChart(at("scores"), [{ kind: "line", points: points((step) => step.score) }], () => "", false);
   const training = { kind: "l-training", name: "training", points: points((step) => trainingShares.get(step)) };
   const series = [training];
-  if (bySize.some((step) => step.estimated !== null)) series.unshift({ kind: "l-estimated", name: "estimated", points: points((step) => step.estimated) });
+  const estimated = (data.estimate?.sizes ?? []).filter(([leaves]) => leaves >= fewest && leaves <= mostLeaves);
+  if (estimated.length) series.unshift({ kind: "l-estimated", name: "estimated", points: estimated.map(([leaves, error]) => [leaves, error]) });
   if (bySize.some((step) => step.certificate !== null)) series.push({ kind: "l-certified", name: "certified", points: points((step) => step.certificate) });
   if (bySize[0].test) series.push({ kind: "l-test", name: "test", points: points((step) => { const { total, wrong } = testShare(step); return total ? wrong / total : null; }) });
   const key = (kind) => { const svg = made("svg", { class: "key", viewBox: "0 0 16 7" }); svg.append(made("path", { class: kind, d: "M0,4H16" })); return svg; };

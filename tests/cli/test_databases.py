@@ -32,6 +32,17 @@ def database(frame, tmp_path) -> Path:
     return tmp_path / "rows.db"
 
 
+def test_warnings_have_the_words_of_the_command_line(frame, tmp_path, capsys):
+    twice = pd.concat([frame.drop(columns="the key")] * 2)
+    with duckdb.connect(str(tmp_path / "twice.db")) as connection:
+        connection.register("rows", twice)
+        connection.execute("CREATE TABLE twice AS SELECT * FROM rows")
+    table = f"duckdb:///{tmp_path / 'twice.db'}?table=twice"
+    code, _, err = run(capsys, "fit", table, "--target", "label")
+    assert code == 0
+    assert "drop the copies, or use --groups with a column of cases" in " ".join(err.split())
+
+
 def test_fit_predict_evaluate_and_certify(frame, database, tmp_path, capsys):
     table, model = f"duckdb:///{database}?table=my+rows", tmp_path / "model.json"
     run(capsys, "fit", table, "--target", "label", "--ignore", "the key", "-o", model)

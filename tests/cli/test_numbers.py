@@ -221,6 +221,8 @@ def saved(table, capsys, tmp_path):
     outputs = ("-o", model, "--report", report)
     assert run(capsys, "fit", path, "--target", "price", *arguments, *outputs) == (0, "", "")
     assert "price" in report.read_text()
+    assert '"missing_share"' in report.read_text()  # of the columns, and the range of numbers
+    assert '"range"' in report.read_text()
     reg = tb.BoundTreeRegressor(max_leaves=5).fit(frame[["area", "town"]], frame.price)
     return model, reg, path, frame
 

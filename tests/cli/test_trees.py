@@ -40,7 +40,9 @@ def test_fit_follows_a_schema_and_writes_a_page(table, tmp_path, capsys):
     assert set(colour.categories) < {"red", "green", 'a,"b"', "blue"}
     assert colour.n_categories == 4
     assert columns["colour"].declared
-    assert page.read_text(encoding="utf-8").lstrip().startswith("<!")
+    written = page.read_text(encoding="utf-8")
+    assert written.lstrip().startswith("<!")
+    assert '"missing_share"' in written
 
 
 def test_prune_again_and_to_a_size(model, table, capsys):
@@ -225,6 +227,9 @@ def test_a_second_word_that_is_no_file_is_probably_the_target(table, capsys):
     line = refused(capsys, "fit", table, "label")
     assert "There is no file label" in line
     assert "--target label" in line
+    line = refused(capsys, "fit", table, "--target", "label", "--costs", "red=2", "green=1")
+    assert "repeat it" in line
+    assert "--target" not in line
 
 
 def test_the_report_names_its_table_and_date(table, tmp_path, capsys):
@@ -311,3 +316,14 @@ def test_prune_of_the_training_table_gives_a_tree_that_fit_compared(tmp_path, ca
     _, _, err = run(capsys, "prune", model, table, "--leaves", "2", "-o", small, "--force")
     assert "the tree was pruned again" in err
     assert tb.BoundTreeClassifier.load(small).tree_.rows[0] == 700
+
+
+def test_the_hint_for_one_leaf_names_the_pruner_only_if_it_was_not_used(tmp_path, capsys):
+    path = tmp_path / "noise.csv"
+    path.write_text("x,y\n" + "".join(f"{i % 7},{i % 2}\n" for i in range(280)))
+    for options, named in ((), True), (("--pruning", "log-loss"), False):
+        code, _, err = run(capsys, "fit", path, "--target", "y", *options)
+        assert code == 0, err
+        assert "one leaf" in err
+        assert ("--pruning log-loss for probabilities" in err) is named
+        assert "if all classes matter" in " ".join(err.split())

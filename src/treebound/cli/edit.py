@@ -96,7 +96,8 @@ def edit(
     if calibration_unseen:
         editor.check_calibration()
     elif editor.notice:
-        print_message(f"{editor.notice} Hint: --calibration-unseen states that none was seen.")
+        hint = " Hint: --calibration-unseen states that none was seen."
+        print_message(editor.notice + hint * editor.calibration_can_certify)
     save = partial(_save, output=output, steps=steps, rows=data.name)
     page = EditorPage(
         editor, title=f"Edit {model.name}", save=save, calibration_unseen=calibration_unseen

@@ -274,7 +274,7 @@ def fit(
         class_weight=class_weight,
         **columns_as,
     )
-    model, columns, find_alternatives = training.fit(parameters)
+    model, columns, find_alternatives, rows = training.fit(parameters)
     files = data.name + (f" and {len(more)} more" if more else "")
     facts = {
         "Table": files,
@@ -283,7 +283,7 @@ def fit(
     if isinstance(model, RegressionModel):
         _print_regression(model, output, json, quiet)
         if report is not None:
-            to_html(model, report, facts=facts, file_columns=columns)
+            to_html(model, report, rows=rows, facts=facts, file_columns=columns)
         return
     if not quiet:
         print_message(summary(model))
@@ -310,7 +310,8 @@ def fit(
     offered = None if abstain else several
     for variant, path in zip(models, reports, strict=True):
         if path is not None:
-            to_html(variant, path, facts=facts, file_columns=columns, alternatives=offered)
+            described: dict[str, Any] = {"rows": rows, "facts": facts, "file_columns": columns}
+            to_html(variant, path, alternatives=offered, **described)
 
 
 def _print_regression(model: RegressionModel, output: Path | None, json: bool, quiet: bool) -> None:
@@ -365,10 +366,10 @@ def _check_files(more: Sequence[Path]) -> None:
     """Raise if a further file does not exist: it may be meant as the target."""
     for path in more:
         if not path.exists():
-            raise ValueError(
-                f"There is no file {path}. Hint: the column to predict is named with an option, "
-                f"--target {path}."
-            )
+            hint = f"the column to predict is named with an option, --target {path}."
+            if "=" in str(path):
+                hint = "an option takes one value; repeat it, as in --costs A=20 --costs B=5."
+            raise ValueError(f"There is no file {path}. Hint: {hint}")
 
 
 def _smaller(model: RegressionModel, X: Any, y: Any, leaves: int) -> RegressionModel:

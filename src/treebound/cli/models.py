@@ -223,7 +223,9 @@ def summary(model: Model) -> str:
     if result and result.choice and result.choice.rule is not None and model.step is None:
         lines[-1] += f" {result.choice_in_words}"
     if offer := smaller_trees(model):
-        lines.append(f"{offer} Hint: 'treebound prune --leaves', or fit with --size readable.")
+        lines.append(
+            f"{offer} Hint: 'treebound prune MODEL DATA --leaves N', or fit with --size readable."
+        )
     return "\n".join([*lines, *rules_in_words(model.options, tree), *_odd(model)])
 
 
@@ -239,7 +241,10 @@ def _odd(model: Model) -> list[str]:
         remedy = "--class-weight balanced, or --costs LABEL=COST, if all classes matter"
         if model.costs is not None:
             remedy = "no split lowers the mean cost; larger --costs of rare classes may change that"
-        lines.append(f"Hint: {remedy}; --pruning log-loss for probabilities.")
+        choice = None if model.pruning is None else model.pruning.choice
+        if choice is None or choice.unit != "log-loss":
+            remedy += "; --pruning log-loss for probabilities"
+        lines.append(f"Hint: {remedy}.")
     return lines
 
 

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 # A table in memory takes a few times the size of its file.
 _TIMES_IN_MEMORY = 6
 _NOMINAL = "name it with --nominal"
+_SAME_GROUP = "give fit the same group for all copies of a row"
+_USE_GROUPS = "use --groups with a column of cases"
 _BRIEF = 5  # warnings of suspicious columns
 
 
@@ -200,9 +202,7 @@ def remedy(finding: Finding, from_text: bool = True) -> str:
     name = finding.column or ""
     quoted = name if name.replace("_", "").isalnum() else f'"{name}"'
     words = for_command_line(finding.remedy) if from_text else finding.remedy
-    words = words.replace(
-        "give fit the same group for all copies of a row", "use --groups with a column of cases"
-    )
+    words = words.replace(_SAME_GROUP, _USE_GROUPS)
     if words.endswith(", and give it as groups if its rows belong together"):
         return (
             f"leave it out with --ignore {quoted}, or use --groups {quoted} if rows belong together"
@@ -230,11 +230,12 @@ def brief_lines(suspicious: Sequence[Finding], from_text: bool) -> Iterator[str]
 
 
 class Fitted(NamedTuple):
-    """A model, and the columns of the table."""
+    """A model, and the table if it is in memory."""
 
     model: Model | RegressionModel
     file_columns: Sequence[str] = ()  # of a table in memory, in the order of its file
     find_alternatives: Callable[[int], Alternatives] | None = None  # of a table in memory
+    rows: Table | None = None  # in memory, without weights and groups
 
 
 @dataclass(frozen=True)
@@ -352,7 +353,7 @@ class Training:
             yield show
         for warning in () if self.quiet else caught:
             words = str(warning.message).replace("name it in 'categorical_features'", _NOMINAL)
-            print_message(f"Warning: {words}")
+            print_message(f"Warning: {words.replace(_SAME_GROUP, _USE_GROUPS)}")
 
     def _in_memory(self, parameters: FitParameters) -> Fitted:
         """Read the whole table, print what is suspicious, and fit."""
@@ -397,7 +398,7 @@ class Training:
 
             return find_alternatives(parameters, model, rows, k=k, without=None)
 
-        return Fitted(model, table.names, find)
+        return Fitted(model, table.names, find, X)
 
     def _numbers(
         self,
@@ -426,7 +427,7 @@ class Training:
                 print_message(line)
         with progress(f"fitting {sample.n_rows:,} rows", self.quiet):
             model = numbers.fit_read_numbers(parameters, rows, sample, target)
-        return Fitted(model, table.names)
+        return Fitted(model, table.names, rows=X)
 
     def _describe(self, table: RawTable, rows: int, columns: int, target: str) -> None:
         """Print what the table is, and which columns are not used."""

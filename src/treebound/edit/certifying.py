@@ -33,7 +33,7 @@ _OTHER_ORDER = (
 )
 _FOLDS = (
     "The fold was chosen by its errors, and the training rows are those outside it. Hint: "
-    "certify(edited, X, y, kind='training') with all rows of fit."
+    "certify the edited tree by the kind 'training', with all rows of fit."
 )
 _ROUNDING = 1e-6
 _UNSEEN = (

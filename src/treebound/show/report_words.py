@@ -122,7 +122,9 @@ def baseline(tree: Tree) -> str:
     counts = tree.counts[0]
     most = int(counts.argmax())
     wrong = 1.0 - float(counts[most]) / (float(tree.weight[0]) or 1.0)
-    return f"baseline {percent(wrong)} (always {one_line(tree.classes[most])!r})"
+    label = tree.classes.tolist()[most]
+    label = one_line(label) if isinstance(label, str) else label
+    return f"baseline {percent(wrong)} (always {label!r})"
 
 
 def _training_error(tree: Tree) -> float:

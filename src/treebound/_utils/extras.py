@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from shlex import quote
 from types import ModuleType
 from typing import Any
 
@@ -24,8 +25,23 @@ def require(module: str, *, extra: str, why: str) -> ModuleType:
 
 
 def install(extra: str) -> str:
-    """Return the command that installs an extra: from a clone, as there is no release yet."""
-    return f"in a clone of treebound, run pip install '.[{extra}]'"
+    """Return the command that installs the packages of an extra, without treebound itself."""
+    packages = _packages_of(extra)
+    if not packages:
+        return f"in a clone of treebound, run pip install '.[{extra}]'"
+    return f"pip install {' '.join(map(quote, packages))}"
+
+
+def _packages_of(extra: str) -> list[str]:
+    """The packages of an extra with their versions, as the metadata of treebound list them."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        listed = [line.partition(";") for line in requires("treebound") or ()]
+    except PackageNotFoundError:  # its folder is on the path, but it is not installed
+        return []
+    markers = (f'extra == "{extra}"', f"extra == '{extra}'")
+    return [package.strip() for package, _, marker in listed if marker.strip() in markers]
 
 
 def loaded_late(package: str, home: Mapping[str, str]) -> Callable[[str], Any]:

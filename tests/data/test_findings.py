@@ -190,7 +190,7 @@ def test_copies_are_found_beside_a_column_that_is_mostly_missing():
     ]
 
 
-@pytest.mark.parametrize("text", ["?", "-", "N/A", " na ", "null"])
+@pytest.mark.parametrize("text", ["?", "-", "N/A", " na ", "null", ""])
 def test_texts_that_mean_missing(text):
     (one,) = findings(sample(Y, a=np.where(np.arange(N) % 10 == 0, text, "red")))
     assert one.note

@@ -100,6 +100,13 @@ def test_a_class_of_few_rows_is_a_note_and_many_equal_classes_are_not():
     assert one.problem == "is 'bad' in only 8 of 20,000 rows"
 
 
+def test_classes_that_may_be_the_same_are_a_note():
+    x = RNG.normal(size=(90, 1))
+    (one,) = target_findings(Sample.learn(x, ["lost", "stolen", "Lost "] * 30), "y")
+    assert one.note
+    assert one.problem == "holds 'Lost ' next to 'lost', which may be the same class"
+
+
 def test_targets_that_are_none():
     x = RNG.normal(size=300)
     assert problems_of(np.ones(300, dtype=int), x=x) == {"y": "is 1 in every row"}

@@ -59,7 +59,7 @@ _YES_AND_NO = {
 }
 _LEADING_ZERO = re.compile(r"\s*0\d+\s*")
 _ABSENT = re.compile(
-    r"\s*([?.-]|--|#?n[./]?a\.?|nan|null|nil|missing|not available)\s*", re.IGNORECASE
+    r"\s*(|[?.-]|--|#?n[./]?a\.?|nan|null|nil|missing|not available)\s*", re.IGNORECASE
 )
 _NUMBERED_NAME = re.compile(r"\s*[A-Za-z]{1,12}[-_ ./]?\d{2,}\s*")
 _NAME_OF_ID = re.compile(r"(^|[^a-z])(id|uuid|guid|key|index|row)$", re.IGNORECASE)
@@ -244,6 +244,10 @@ def _classes(target: str, counts: NDArray[np.intp], labels: list[Any]) -> Iterat
         )
         yield Finding(target, f"has {n:,} classes for {rows:,} rows", remedy)
         return
+    if alike := _alike([label for label in labels if isinstance(label, str)]):
+        shown = " next to ".join(map(repr, alike[:3]))
+        problem = f"holds {shown}, which may be the same class"
+        yield Finding(target, problem, "write them alike", note=True)
     few = int((counts < _FEW_OF_A_CLASS).sum())
     if few:
         words = f"{few} classes" if few > 1 else "a class"
@@ -462,9 +466,7 @@ def _plain_text(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _text_finding(
-    column: Column, texts: list[str], absent: list[str], rows: int
-) -> Finding | None:
+def _text_finding(column: Column, texts: list[str], absent: list[str], rows: int) -> Finding | None:
     """Find dates, numbers, codes and free text in some texts of a column; rows have a value."""
     name, n_categories = column.name, column.n_categories or 0
     texts = [text for text in texts if text not in absent] or texts
@@ -498,8 +500,8 @@ def _text_finding(
         if zeros is not None:
             problem = f"holds codes with leading zeros, such as {zeros!r}"
             return Finding(name, problem, "keep it as text: numbers would lose them", note=True)
-        others = [text for text in map(str, column.categories or ()) if text not in absent]
-        unparsed = absent + [text for text in others if _PLAIN.fullmatch(text) is None]
+        present = [text for text in map(str, column.categories or ()) if text not in absent]
+        unparsed = absent + [text for text in present if _PLAIN.fullmatch(text) is None]
     if unparsed:
         example += f", and besides {', '.join(map(repr, unparsed[:3]))}"
         remedy += f", and {', '.join(map(repr, unparsed[:3]))} to missing values"

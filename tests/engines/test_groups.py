@@ -102,6 +102,52 @@ def test_few_groups_of_a_large_table_leave_calibration_rows(monkeypatch):
             assert model.certificate_.m == 1
 
 
+@pytest.fixture
+def visits_are_large(monkeypatch):
+    """600 rows of two columns are too many to be read into memory."""
+    monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 300)
+    monkeypatch.setattr("treebound.engines.sql.relation.MAX_FETCHED_ROWS", 20)
+
+
+def assert_all_are_fitted_as_in_memory(table, certificate=None):
+    """Return the regression model of memory, which is that of all sources."""
+    reg = tb.BoundTreeRegressor(certificate=certificate)
+    expected = reg.fit(table[["a", "b"]], table.y, groups=table.patient).model_
+    for name, source in sources(table):
+        model = reg.fit(source, "y", groups="patient", columns=["a", "b"]).model_
+        assert model.provenance.draw == expected.provenance.draw, name
+        assert model.pruning.choice == expected.pruning.choice, name
+        assert model.evidence.estimate == expected.evidence.estimate, name
+        assert str(model.certificate) == str(expected.certificate), name
+        np.testing.assert_array_equal(model.grown.threshold, expected.grown.threshold, name)
+        np.testing.assert_array_equal(model.tree.value, expected.tree.value, name)
+    return expected
+
+
+@pytest.mark.parametrize("certificate", [None, "held-out"])
+def test_categories_are_numbered_by_their_texts_not_by_their_order(visits_are_large, certificate):
+    table = visits()
+    order = np.random.default_rng(1).permutation(table.patient.unique())
+    table["patient"] = pd.Categorical(table.patient, order, ordered=True)
+    expected = assert_all_are_fitted_as_in_memory(table, certificate)
+    assert expected.estimate is not None
+
+
+@pytest.mark.parametrize("n_groups", [2, 3, 4, 7, 12, 30])
+@pytest.mark.parametrize("certificate", [None, "held-out"])
+def test_few_groups_leave_at_least_two_to_choose_the_size_or_none(
+    visits_are_large, n_groups, certificate
+):
+    """The spread of one group would be an error of zero."""
+    table = visits()
+    table["patient"] = np.arange(len(table)) % n_groups
+    model = assert_all_are_fitted_as_in_memory(table, certificate)
+    left = n_groups if certificate is None else n_groups - model.certificate.m
+    assert (model.estimate is None) == (left < 3)
+    if model.estimate is not None:
+        assert model.estimate.mae.standard_error > 1e-4
+
+
 def test_codes_of_parts_are_those_of_all_rows():
     rng = np.random.default_rng(0)
     labels = rng.choice(["b", "a", "aa", "Z", "é"], 90).astype(object)

@@ -359,6 +359,21 @@ def test_a_large_relation_draws_the_rows_of_memory(grouped, monkeypatch):
     assert drawn > 2
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_relation_that_is_small_without_calibration_rows_is_fetched(seed, monkeypatch):
+    """In memory the folds of its training rows choose the size of the tree."""
+    monkeypatch.setattr("treebound.engines.sql.relation.MAX_FETCHED_ROWS", 20)
+    rng = np.random.default_rng([15, seed])
+    table = random_table(rng, 55).drop(columns=["name"], errors="ignore")
+    table = table.assign(y=table.k + rng.normal(size=55))
+    parameters = {"certificate": "held-out", "random_state": seed}
+    expected = in_memory(parameters, table)
+    assert expected.estimate.by == "cross-validated"
+    weight = "w" if "w" in table else None
+    actual = fitted(parameters, relation(rng, table, None), "y", weight)
+    assert_same_models(actual, expected, str(seed), recorded=False)
+
+
 def test_drawn_rows_of_a_small_relation_choose_the_size_and_certify_as_in_memory(monkeypatch):
     monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 10**7)
     validated = 0

@@ -127,6 +127,25 @@ def test_an_error_is_that_of_the_call():
     assert each(lambda k: k, range(8), 4) == list(range(8))
 
 
+def test_a_helper_that_joins_as_a_loop_ends():
+    """It must not take an item of the next loop, under a number that another helper has."""
+    rng = np.random.default_rng(0)
+    columns, y = rng.integers(0, 40, (2, 300)).astype(float), rng.integers(0, 2, 300)
+    options = {
+        "criterion": 0, "by_impurity": False, "max_leaves": 100, "max_depth": 2**31 - 1,
+        "min_samples_leaf": 1, "min_weight": 0, "min_samples_split": 2, "min_gain": 0.0,
+        "thresholds": 0,
+    }  # fmt: skip
+    arguments = (list(columns), y.astype(np.int32), None, 2, [0, 0], [0, 0], [0, 0])
+    expected = grow_arrays(*arguments, options=options, crossing=2)
+    for attempt in range(2_000):  # of many loops of two items
+        results = grow_arrays(
+            *arguments, options=options, crossing=2, n_threads=2 + attempt % 2, thread_values=1
+        )
+        for name, array in expected.items():
+            np.testing.assert_array_equal(results[name], array, err_msg=f"{name} {attempt}")
+
+
 def test_several_callers_at_once():
     results = {}
 

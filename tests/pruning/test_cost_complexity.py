@@ -13,6 +13,7 @@ import treebound as tb
 from treebound.data.draws import folds
 from treebound.growing import grow
 from treebound.pruning import CostComplexityPruner, KearnsMansourPruner, weakest_link_path
+from treebound.pruning.cost_complexity import _within
 
 
 def as_function(alphas, values, at):
@@ -181,3 +182,10 @@ def test_splitters_of_scikit_learn_work_and_bad_ones_are_refused(pruner):
             pruner(folds=Folds(wrong)).prune(tree, sample, grow=grow)
     with pytest.raises(ValueError, match="Fold 2 has 0 rows inside and 3 outside"):
         pruner(folds=Folds(([0, 1], [2]), ([0, 1, 2], []))).prune(tree, sample, grow=grow)
+
+
+@pytest.mark.parametrize("shares", [[1.0 + 2**-52, 1.5], [-(2.0**-60), 0.5]])
+@pytest.mark.parametrize("errors", [0.0, 0.5, 1.0])
+def test_a_share_of_weights_that_rounding_moves_out_of_range_is_chosen(shares, errors):
+    """Fractional weights add up in another order in the folds than in the sample."""
+    assert _within(np.array(shares), 10.0, errors) == 0

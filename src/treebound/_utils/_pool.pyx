@@ -242,9 +242,8 @@ cdef class Pool:
         open_loop(loop, outermost)
         work(loop, 0)
         worked = now()
-        self.wait_for_helpers(signals)
+        self.close(signals, outermost)
         waited = now() - worked
-        close_loop(loop, outermost)
         join_team(outer)
         if waited > worked - started + LATE and waited > 2 * load(&loop.run):
             self.last_pause = min(2 * self.last_pause + 8, MAX_REST)
@@ -256,17 +255,18 @@ cdef class Pool:
                 self.raise_interrupt()
         return 0
 
-    cdef void wait_for_helpers(self, bint signals) noexcept nogil:
-        """Wait until no helper is in the loop; Ctrl-C cancels the loops of the team."""
+    cdef void close(self, bint signals, bint outermost) noexcept nogil:
+        """Close the loop when no helper is in it; Ctrl-C cancels the loops of the team."""
         cdef Loop* loop = self.loop
         cdef int i
         for i in range(PATIENCE):
             if not load(&loop.active):
-                return
+                break
             rest()
         while True:
             lock_crew()
-            if not loop.active:
+            if not loop.active:  # a helper may have joined just before, and look for an item
+                close_loop(loop, outermost)
                 unlock_crew()
                 return
             loop.waiting = True
@@ -414,16 +414,14 @@ cdef void wake_some(int wanted) noexcept nogil:
 
 
 cdef void close_loop(Loop* loop, bint outermost) noexcept nogil:
-    """Take a loop without helpers out of those that are open."""
+    """Take a loop without helpers out of those that are open; with the lock of the crew."""
     cdef Loop** place = &crew.first
-    lock_crew()
     while place[0] != loop:
         place = &place[0].following
     place[0] = loop.following
     loop.team.active -= outermost
     if outermost:
         loop.team.cancelled = 0
-    unlock_crew()
 
 
 cdef void work(Loop* loop, int thread) noexcept nogil:

@@ -42,6 +42,8 @@ Mask = NDArray[np.bool_]
 _ENOUGH = 10
 # In a table with more values than this in a column, equal rows are copies.
 _MANY_VALUES = 100
+# Of so many groups, hashes select a tenth well enough.
+_MANY_GROUPS = 200
 
 
 # -- selections ------------------------------------------------------------------------------------
@@ -80,6 +82,12 @@ class Tenth:
         """Which of m rows, or groups, are selected."""
         return self.has(np.arange(m))
 
+    def of_groups(self, m: int) -> Slice | Tenth:
+        """The selection among m groups: of few ones at least two, as one shows no differences."""
+        if m >= _MANY_GROUPS:
+            return self
+        return Slice(self.key, 0, max(2, round(m / 10)) if m > 2 else 0)
+
     def has(self, numbers: Ints) -> Mask:
         """Return True for each of these numbers of rows (or groups) that is selected."""
         places = mixed(numbers.astype(np.uint64) ^ np.uint64(self.key)) % np.uint64(10)
@@ -93,8 +101,10 @@ class Tenth:
 
     def split(self, sample: Sample) -> tuple[Sample, Sample]:
         """The other rows of a sample, and the selected ones."""
-        numbers = np.arange(sample.n_rows)
-        inside = self.has(numbers if sample.groups is None else sample.groups)
+        if sample.groups is None:
+            inside = self.mask(sample.n_rows)
+        else:
+            inside = RowsOfGroups.of(self, sample.groups).mask(sample.n_rows)
         return sample.part(~inside), sample.part(inside)
 
 
@@ -107,7 +117,13 @@ class RowsOfGroups(Tenth):
     @classmethod
     def of(cls, selection: Slice | Tenth, groups: Ints) -> RowsOfGroups:
         """The rows of the selected groups; ``groups`` has that of each row."""
-        inside = selection.mask(int(groups.max(initial=-1)) + 1)[groups]
+        numbers, places = np.unique(groups, return_inverse=True)
+        if isinstance(selection, Tenth):
+            selection = selection.of_groups(len(numbers))
+        if isinstance(selection, Slice):
+            inside = selection.mask(len(numbers))[places]
+        else:
+            inside = selection.has(groups)
         return cls(selection.key, np.packbits(inside, bitorder="little"))
 
     def has(self, numbers: Ints) -> Mask:

@@ -80,7 +80,7 @@ def fit_number_relation(
             check_calibration("held-out", rows.n_groups or rows.n_rows, unit)
             calibrated = rows.draw_calibration(start, of_columns, large=large)
             large = is_large(rows.n_rows, size[1])
-            if pruner is not None and relation.is_fetched(*size, again=not large):  # for its folds
+            if pruner is not None and not large and not relation.stays:  # for its folds
                 return _fit_fetched(parameters, rows)
         draw = replace(calibrated, calibration=None)
         if takes_validation_rows(pruner, rows.n_rows, size[1]):

@@ -170,5 +170,7 @@ def _middles(alphas: Floats) -> Floats:
 def _within(shares: Floats, total: float, errors: float) -> int:
     """The last step within some standard errors of the lowest rate; the first if they are minus."""
     least = float(shares.min())
-    allowed = least + abs(errors) * np.sqrt(least * (1.0 - least) / max(total, 1.0))
+    # with weights, rounding may move a share below 0 or above 1
+    variance = max(least * (1.0 - least), 0.0) / max(total, 1.0)
+    allowed = least + abs(errors) * np.sqrt(variance)
     return int(np.flatnonzero(shares <= allowed)[0 if errors < 0.0 else -1])

@@ -26,11 +26,13 @@ def test_a_tenth_by_sql_is_that_of_memory(key, start):
     np.testing.assert_array_equal(numbers, expected)
 
 
+@pytest.mark.parametrize("n_groups", [40, 250])
 @pytest.mark.parametrize("selection", [Tenth(5), Slice(7, 3, 9)])
-def test_rows_of_groups_are_selected_by_their_numbers(selection):
-    groups = np.random.default_rng(0).integers(0, 40, 1003)
+def test_rows_of_groups_are_selected_by_their_numbers(selection, n_groups):
+    groups = np.random.default_rng(0).permutation(np.arange(1003) % n_groups)
     rows = RowsOfGroups.of(selection, groups)
-    expected = selection.mask(40)[groups]
+    of_groups = selection.of_groups(n_groups) if isinstance(selection, Tenth) else selection
+    expected = of_groups.mask(n_groups)[groups]
     assert 0 < expected.sum() < 1003
     np.testing.assert_array_equal(rows.mask(1003), expected)
     some = np.array([0, 1002, 17, 8, 7])

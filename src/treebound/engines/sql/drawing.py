@@ -48,13 +48,18 @@ class NumberedRows:
     """
 
     def __init__(
-        self, store: SqlStore, frame: Any, types: Any, key: str | None, groups: str | None
+        self, store: SqlStore, frame: Any, types: Any, key: str | None, groups: str | None, m: int
     ) -> None:
         self._store, self._unit = store, ROW if groups is None else GROUP
+        self._m = m  # rows or groups in all
         self._more = dict.fromkeys([ROW] if groups is None else [ROW, GROUP], "int64")
         names = [*types.names()]
+        label = types.get(groups)
         if groups is not None:
-            frame = frame.with_columns(nw.col(groups).alias(_LABEL))
+            column = nw.col(groups)
+            if label in (nw.Enum, nw.Categorical):  # in memory their labels are texts
+                column, label = column.cast(nw.String), nw.String()
+            frame = frame.with_columns(column.alias(_LABEL))
             names.append(_LABEL)
         self._like = frame.select(names).to_native()
         columns = ["*"]
@@ -64,27 +69,41 @@ class NumberedRows:
             frame = frame.with_row_index(ROW, order_by=[key])
             names.append(ROW)
         if groups is not None:
-            suffix = store.suffixes({_LABEL: types[groups]}).get(_LABEL, "")
+            suffix = store.suffixes({_LABEL: label}).get(_LABEL, "")
             columns.append(
                 f"CAST(DENSE_RANK() OVER (ORDER BY {_LABEL}{suffix}) - 1 AS BIGINT) AS {GROUP}"
             )
         native = frame.select(names).to_native()
         self._table = store.keep(f"SELECT {', '.join(columns)} FROM {ROWS}", native)
         self._conditions = list[str]()  # of the rows that are left
-        self._rest: NDArray[np.int64] | None = None  # of rows or groups, once some were taken
+        self._taken = list[Slice | Tenth]()
 
-    def take(self, selection: Slice | Tenth, m: int) -> tuple[Any, Any]:
-        """The frames of the selected ones among m rows or groups that are left, and of the rest."""
+    @property
+    def left(self) -> NDArray[np.int64]:
+        """The numbers of the rows or groups that are left."""
+        numbers = np.arange(self._m)
+        for selection in self._taken:
+            if isinstance(selection, Tenth) and self._unit == GROUP:
+                inside = selection.has(numbers)
+            else:
+                inside = selection.mask(len(numbers))
+            numbers = numbers[~inside]
+        return numbers
+
+    def take(self, selection: Slice | Tenth) -> tuple[Any, Any]:
+        """The frames of the selected rows (or groups) of those that are left, and of the rest."""
+        if isinstance(selection, Tenth) and self._unit == GROUP:
+            selection = selection.of_groups(len(self.left))
         if isinstance(selection, Slice):
-            places = np.arange(m) if self._rest is None else self._rest
-            inside = selection.mask(len(places))
-            self._rest = places[~inside]
-            numbers = self._store.table_of(n=places[inside])
+            left = self.left
+            chosen = left[selection.mask(len(left))]
+            numbers = self._store.table_of(n=chosen if len(chosen) else np.array([-1]))
         else:
             numbers = self._store.keep(self._tenth(selection))
-        chosen = f"IN (SELECT n FROM {numbers} AS q)"
-        taken = self._where([*self._conditions, f"{self._unit} {chosen}"])
-        self._conditions.append(f"{self._unit} NOT {chosen}")
+        self._taken.append(selection)
+        among = f"IN (SELECT n FROM {numbers} AS q)"
+        taken = self._where([*self._conditions, f"{self._unit} {among}"])
+        self._conditions.append(f"{self._unit} NOT {among}")
         return taken, self._where(self._conditions)
 
     def _where(self, conditions: list[str]) -> Any:

@@ -293,7 +293,7 @@ class RelationRows:
             part = draw.tenth()
         elif not large and isinstance(part, Slice):
             part = replace(part, stop=min(part.stop, MAX_SELECTED))
-        self._selected["calibration"], self._frame = rows.take(part, m)
+        self._selected["calibration"], self._frame = rows.take(part)
         self._uncalibrated = self._frame
         self._count_rows()
         return replace(draw, calibration=part)
@@ -308,15 +308,15 @@ class RelationRows:
         rows = self._number_rows()
         if draw.key is None:
             draw = replace(draw, key=draw.key_of(self._summary(of_columns)))
-        m = self.n_groups or self.n_rows
-        left = m - (0 if draw.calibration is None else int(draw.calibration.mask(m).sum()))
-        left = left if self.n_groups else self.n_rows
-        size = min(left // 10, MAX_SELECTED)
+        size = min(self.n_rows // 10, MAX_SELECTED)
+        if self.n_groups:  # a group alone does not show how much groups differ
+            left = len(rows.left)
+            size = min(max(2, left // 10), MAX_SELECTED) if left > 2 else 0
         if not size:  # there are too few rows
             return draw
         assert draw.key is not None
         other = Slice(derived(draw.key, "validation"), 0, size)
-        self._selected["validation"], self._frame = rows.take(other, left)
+        self._selected["validation"], self._frame = rows.take(other)
         self._count_rows()
         return replace(draw, validation=other)
 
@@ -331,7 +331,7 @@ class RelationRows:
         self.summary = self._summary(of_columns)
         key = draw.key_of(self.summary)
         other = Tenth(derived(key, "validation", seed))
-        self._selected["validation"], self._frame = rows.take(other, self.n_rows)
+        self._selected["validation"], self._frame = rows.take(other)
         self._count_rows()
         return replace(draw, key=key, validation=other)
 
@@ -347,7 +347,14 @@ class RelationRows:
                         f"{ids} different values in {self.n_rows} rows. Hint: name another key."
                     )
             groups = self._groups if self.n_groups else None
-            self._numbered = NumberedRows(self._store, self._frame, self.types, self.id, groups)
+            self._numbered = NumberedRows(
+                self._store,
+                self._frame,
+                self.types,
+                self.id,
+                groups,
+                self.n_groups or self.n_rows,
+            )
         return self._numbered
 
     def _count_rows(self) -> None:
@@ -485,6 +492,8 @@ class RelationRows:
             weight = weight if schema.scale is None else scaled_weights(weight, schema.scale)
         y = fetched["treebound_y"][order].astype(np.float64)
         groups = fetched[GROUP][order].astype(np.int64) if self.n_groups else None
+        if not len(y):  # there are too few groups
+            return NumberSample(Matrix.empty(schema.columns), y, weight, groups)
         most = relation.max_fetched_rows
         fetch = partial(
             fetch_matrix,

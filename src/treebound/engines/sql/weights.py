@@ -67,8 +67,9 @@ class Weights:
         self.factors = class_factors(class_weight, labels.classes, totals)
         all_rows, rows = self.total, int(labels.rows.sum())
         if most is not None and validation is not None:
-            all_rows += self._exact(most, validation)[1]
-            rows += int(store.fetch(f"SELECT COUNT(*) AS n FROM {ROWS}", validation)["n"][0])
+            n = int(store.fetch(f"SELECT COUNT(*) AS n FROM {ROWS}", validation)["n"][0])
+            all_rows += self._exact(most, validation)[1] if n else WeightTotal()
+            rows += n
         if not all_rows.whole:
             self.scale = float(rows / all_rows.total)
             self._weight = f"(w * {self._store.number(self.scale)})"

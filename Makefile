@@ -10,7 +10,7 @@ export CYTHON := $(abspath $(BIN))/cython
 # One thread a process: the tests run side by side already.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all test-oldest wheel-test coverage bench study docs lint doctest unit clean
+.PHONY: demo test test-all test-oldest wheel-test sanitize coverage bench study docs lint doctest unit clean
 
 # The main job first: a tree from a table in the repository; then a small study.
 demo: $(STAMP)
@@ -51,6 +51,19 @@ wheel-test:
 	  "$$(echo $(WHEEL)/treebound-*.whl)[plot,study]"
 	env -i PATH="$(abspath $(WHEEL))/empty/bin" OMP_NUM_THREADS=1 WITHOUT_COMPILER=1 \
 	  python -m pytest -q -p no:cacheprovider tests/wheel.py
+
+# Data races, by the thread sanitizer of GCC (Linux): the kernels once more, instrumented. It takes an hour.
+SANITIZED := build/sanitized
+SANITIZER_TESTS ?= tests/growing/test_threads.py tests/growing/test_graph_threads.py tests/tree/test_route.py
+sanitize: $(STAMP)
+	rm -rf $(SANITIZED)
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --target $(SANITIZED) . \
+	  $(addprefix --config-settings=setup-args=,-Db_sanitize=thread -Db_lundef=false -Doptimization=1 -Ddebug=true)
+	gcc -shared -fPIC -o $(SANITIZED)/clockwait.so tools/clockwait.c
+	MESONPY_EDITABLE_SKIP=$(wildcard $(CURDIR)/build/cp*) PYTHONPATH=$(CURDIR)/$(SANITIZED) \
+	  TSAN_OPTIONS="suppressions=$(CURDIR)/tools/sanitizer.txt die_after_fork=0 report_signal_unsafe=0 exitcode=66" \
+	  LD_PRELOAD="$$(gcc -print-file-name=libtsan.so) $(CURDIR)/$(SANITIZED)/clockwait.so" \
+	  $(BIN)/python -m pytest -q -s -p no:cacheprovider -p no:xdist $(SANITIZER_TESTS)
 
 # How much of the code the tests run; the floor is in pyproject.toml.
 coverage: $(STAMP)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import threading
+
 import numpy as np
 import pytest
 from random_samples import ARRAYS
 
-from treebound import BoundTreeClassifier
+from treebound import BoundTreeClassifier, BoundTreeRegressor
 from treebound.data import arrow_dataset, streams
 from treebound.estimators import not_in_memory as fitting
 from treebound.growing import Limits
@@ -342,3 +345,70 @@ def test_files_of_a_dataset_may_hold_texts_or_dictionaries(tmp_path):
     pq.write_table(texts.set_column(1, "x", pa.array(["t"] * 40)), tmp_path / "2.parquet")
     with pytest.raises(ValueError, match=r"'x' must be of one type.*0\.parquet.*2\.parquet"):
         BoundTreeClassifier().fit(pds.dataset(tmp_path), "y")
+
+
+class Table(streams.Batches):
+    """A table in memory that is read in batches, and what happens while it is read."""
+
+    def __init__(self, rows, size=128, fails_at=None):
+        self._rows, self._size, self._fails_at = rows, size, fails_at
+        self.threads = set()
+
+    @property
+    def names(self):
+        return list(self._rows.column_names)
+
+    def read(self, columns=None):
+        rows = self._rows if columns is None else self._rows.select(columns)
+        for number, start in enumerate(range(0, len(rows), self._size)):
+            self.threads.add(threading.current_thread().name)
+            if number == self._fails_at:
+                raise OSError(f"the file ends at batch {number}")
+            yield rows.slice(start, self._size)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("estimator", [BoundTreeClassifier, BoundTreeRegressor])
+@pytest.mark.parametrize("certificate", ["training", "held-out"])
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_any_number_of_threads_gives_the_same_model(
+    estimator, certificate, weight, monkeypatch, tmp_path
+):
+    monkeypatch.setattr("treebound.pruning.bound.MAX_VALUES", 1000)  # a large table
+    rows = table(2500)
+    if weight is None:
+        rows = rows.drop_columns("weight")
+    target = "label" if estimator is BoundTreeClassifier else "b"
+    if estimator is BoundTreeRegressor and certificate == "training":
+        certificate = None
+    files = []
+    for n_jobs in (None, 2, 4):
+        stream = Table(rows)
+        model = estimator(certificate=certificate, random_state=0, n_jobs=n_jobs)
+        model.fit(stream, target, weight)
+        assert ("MainThread" in stream.threads) == (n_jobs is None)
+        model.save(tmp_path / f"{n_jobs}.json")  # the tree, its path, the certificate, the record
+        files.append(re.sub(r'"n_jobs":\w+', "", (tmp_path / f"{n_jobs}.json").read_text()))
+    assert files[1:] == files[:1] * 2
+
+
+@pytest.mark.parametrize("n_jobs", [None, 3])
+def test_an_error_of_reading_is_raised_in_the_caller(n_jobs):
+    with pytest.raises(OSError, match="the file ends at batch 3"):
+        BoundTreeClassifier(n_jobs=n_jobs).fit(Table(table(900), fails_at=3), "label")
+
+
+@pytest.mark.parametrize("phase", ["learning", "coding"])
+def test_progress_may_stop_reading_ahead(phase):
+    seen = []
+
+    def stop(state):
+        seen.append((threading.current_thread(), state.phase, state.done))
+        if state.phase == phase and state.done > 256:
+            raise Stopped
+
+    model = BoundTreeClassifier(n_jobs=2, pruning=None)
+    with pytest.raises(Stopped):
+        model.fit(Table(table(900)), "label", callback=stop)
+    assert {thread for thread, *_ in seen} == {threading.main_thread()}
+    assert [rows for _, some, rows in seen if some == phase] == [128, 256, 384]

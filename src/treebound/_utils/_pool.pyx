@@ -165,10 +165,11 @@ cdef class Pool:
         if team == NULL:
             team = <Team*>calloc(1, sizeof(Team))
             self.owns_team = True
+            if team != NULL:
+                team.n_threads = self.n_threads
         self.team = team
         if self.loop == NULL or team == NULL:
             raise MemoryError
-        team.n_threads = max(team.n_threads, self.n_threads)
         self.loop.team = team
         self.loop.done = locked()
         add_workers(self.n_threads - 1)

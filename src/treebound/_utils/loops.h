@@ -15,6 +15,15 @@
 #define prefetch(place)
 #endif
 
+/* A row to prefetch, perhaps one that another thread is moving: any value is good enough. */
+#if defined(__SANITIZE_THREAD__)
+__attribute__((no_sanitize("thread"), noinline))
+#endif
+static inline uint32_t row_ahead(const uint32_t *row)
+{
+    return *(const volatile uint32_t *)row;
+}
+
 /* The cells of values, see _bins.pyx; cell 0 for a missing value. */
 FOR_THIS_PROCESSOR
 static void cells_of(

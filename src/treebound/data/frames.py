@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils._pool import each
 from treebound._utils.jobs import take
 from treebound.data._factorize import factorize_bytes, factorize_views
 from treebound.data.raw import (
@@ -75,10 +76,12 @@ class Table:
 
     def rows(self, keep: NDArray[np.bool_]) -> Table:
         """The table restricted to some rows."""
-        shape = (int(keep.sum()), self.shape[1])
+        places = np.flatnonzero(keep)
+        shape = (len(places), self.shape[1])
         if self.matrix is not None:
-            return Table(self.names, shape, take(self.matrix, np.flatnonzero(keep)))
-        return Table(self.names, shape, raw=tuple(column.rows(keep) for column in self.raw))
+            return Table(self.names, shape, take(self.matrix, places))
+        raw = each(lambda column: column.rows(places), self.raw)
+        return Table(self.names, shape, raw=tuple(raw))
 
 
 def read_table(X: Any) -> Table:
@@ -219,10 +222,9 @@ def _read_frame(X: Any, *, as_matrix: bool = True) -> Table:
         return Table(own_names, frame.shape, frame.to_numpy())
     read = _read_pandas if pandas else read_series
     columns = (series for _, series in frame.items()) if pandas else frame.iter_columns()
-    raw = tuple(
-        read(series, f"Column {label!r}") for series, label in zip(columns, labels, strict=True)
-    )
-    return Table(own_names, frame.shape, raw=raw)
+    named = zip(columns, labels, strict=True)
+    raw = each(lambda column: read(column[0], f"Column {column[1]!r}"), named)
+    return Table(own_names, frame.shape, raw=tuple(raw))
 
 
 def _is_one_array(frame: Any) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils._pool import each
 from treebound.data.columns import Column, is_identifier
 from treebound.data.encoding import chosen_columns
 from treebound.data.frames import Table, read_columns
@@ -307,9 +308,12 @@ def number_summaries(
         rows = rows[np.asarray(weight) > 0]
     if calibration is not None:
         rows = rows[~calibration.has(first + np.arange(len(rows)))]
-    return tuple(
-        ColumnSummary.of_numbers(table.column(j).floats()[rows]) for j in range(len(names))
-    )
+
+    def summary(j: int) -> ColumnSummary:
+        numbers = table.column(j).floats()
+        return ColumnSummary.of_numbers(numbers if len(rows) == len(numbers) else numbers[rows])
+
+    return tuple(each(summary, range(len(names))))
 
 
 def with_numbers(

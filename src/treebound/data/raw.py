@@ -45,9 +45,9 @@ class RawColumn:
         """The type of the values."""
         return "number" if self.categories is None else family_of(self.categories)
 
-    def rows(self, keep: NDArray[np.bool_]) -> RawColumn:
+    def rows(self, places: NDArray[np.intp]) -> RawColumn:
         """The column restricted to some rows, with the categories that are declared or occur."""
-        part = self.take(keep)
+        part = self.take(places)
         if self.categories is None or self.declared:
             return part
         used = np.unique(part.values[part.values >= 0]).astype(np.intp)
@@ -55,9 +55,9 @@ class RawColumn:
         return RawColumn(_narrow(codes, len(used)), tuple(self.categories[i] for i in used))
 
     def take(self, rows: NDArray[Any]) -> RawColumn:
-        """Select rows by index or mask; the categories are kept."""
-        missing = None if self.missing is None else self.missing[rows]
-        return replace(self, values=self.values[rows], missing=missing)
+        """Select rows by their places; the categories are kept."""
+        missing = None if self.missing is None else self.missing.take(rows)
+        return replace(self, values=self.values.take(rows), missing=missing)
 
     def floats(self) -> NDArray[np.floating[Any]]:
         """The numbers as float64 (float32 stays float32); NaN where missing."""

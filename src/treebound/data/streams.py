@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
+from treebound._utils._pool import threads_in_context
+from treebound._utils.ahead import read_ahead
 from treebound._utils.arrays import Ints
 from treebound._utils.validation import error_context
 from treebound.data.draws import Tenth
@@ -41,6 +43,8 @@ Batch = tuple[Table | None, Any, Any]
 
 # Rows of a batch: enough that a batch costs little compared with its rows.
 BATCH_ROWS = 1 << 17
+# Batches in memory in addition to the one in use, if several threads may be used.
+_AHEAD = 2
 
 
 class TypesChanged(Exception):
@@ -167,6 +171,7 @@ class TableStream:
         self._batches, self._numeric = batches, numeric  # whether the target is of numbers
         self._report = report or (lambda *_: None)  # with what is done, and the rows so far
         self.target, self.weight, self._groups = roles.target, roles.weight, roles.groups
+        self._samples: list[dict[str, NDArray[Any]]] = []  # values of columns left unread
         named = batches.names, "a table that is streamed"
         roles.check(*named)
         self.columns = roles.columns_to_learn(*named)
@@ -236,17 +241,19 @@ class TableStream:
 
     def _with_plain(self, schema: LearnedSchema, plain: list[str]) -> LearnedSchema:
         """A schema with columns of numbers, which are known by their type."""
-        wanted = [*plain, *([self.weight] if self.weight else [])]
-        samples = []
-        for frame in self._batches.some_rows(wanted):
-            weight = None if self.weight is None else frame.column(self.weight).to_numpy()
-            samples.append(some_numbers(frame.select(plain), weight, plain))
-        return with_numbers(schema, self.columns, samples)
+        if not self._samples:  # the same without calibration rows
+            wanted = [*plain, *([self.weight] if self.weight else [])]
+            for frame in self._batches.some_rows(wanted):
+                weight = None if self.weight is None else frame.column(self.weight).to_numpy()
+                self._samples.append(some_numbers(frame.select(plain), weight, plain))
+        return with_numbers(schema, self.columns, self._samples)
 
     def _numbered(self, phase: str, columns: list[str]) -> Iterator[tuple[int, Any]]:
         """Batches with their numbers."""
-        rows = 0
-        for number, frame in enumerate(self._batches.read(columns)):
+        rows, batches = 0, self._batches.read(columns)
+        if threads_in_context() > 1:
+            batches = read_ahead(batches, _AHEAD)
+        for number, frame in enumerate(batches):
             yield number, frame
             rows += len(frame)
             self._report(phase, rows)

@@ -8,6 +8,7 @@ from functools import partial
 from math import inf
 from typing import Any
 
+from treebound._utils._pool import Threads
 from treebound._utils.arrays import Ints
 from treebound._utils.choices import CertificateKind
 from treebound._utils.jobs import effective_jobs
@@ -86,7 +87,8 @@ def fit_elsewhere(
     batches = open_stream(X)
     assert batches is not None
     table = RecordedStream(batches, roles, watch)
-    model = _fit_parts(parameters, table, watch)
+    with Threads(effective_jobs(parameters.n_jobs)):
+        model = _fit_parts(parameters, table, watch)
     # rows are noted as they are coded; those of a small table in memory, by its sample
     provenance = model.provenance
     if provenance.row_record is not None:

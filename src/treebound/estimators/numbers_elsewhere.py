@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from treebound._utils._pool import Threads
 from treebound._utils.arrays import Ints
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import invalid
@@ -74,7 +75,8 @@ def fit_numbers_elsewhere(
     batches = open_stream(X)
     assert batches is not None
     table = RecordedStream(batches, roles, watch, numeric=True)
-    model = _fit_parts(parameters, table)
+    with Threads(effective_jobs(parameters.n_jobs)):
+        model = _fit_parts(parameters, table)
     provenance = model.provenance
     if provenance.row_record is not None:  # of a small table, read into memory
         return model

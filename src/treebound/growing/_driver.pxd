@@ -69,7 +69,8 @@ cdef class Driver:
     cdef Py_ssize_t n_columns
     cdef Nodes tree
     cdef int64_t* xlogx_table
-    cdef Py_ssize_t max_leaves, n_leaves, max_depth, min_split
+    cdef Py_ssize_t max_leaves, max_depth, min_split
+    cdef int64_t n_leaves       # other threads may read it to report progress
     cdef double min_gain
     cdef double min_priority  # with a limit of leaves: leaves below it are not expanded
     cdef int64_t whole          # weight of the whole sample, if this is a part of it,

@@ -34,6 +34,7 @@ cdef extern from "loops.h":
         const double* rate, const double* top, int32_t* cells,
     ) noexcept nogil
     void prefetch(const void* place) noexcept nogil
+    uint32_t row_ahead(const uint32_t* row) noexcept nogil
     void count_numbers_by_bytes(
         const uint8_t* codes, const uint32_t* rows, Py_ssize_t n, Py_ssize_t n_more,
         Py_ssize_t ahead, const int64_t* numbers, int n_columns, int64_t** tables,
@@ -488,7 +489,7 @@ cdef inline void find_sides_of(
     cdef uint16_t[CHUNK] places
     cdef Py_ssize_t i, n_look = 0
     for i in range(stop - start):
-        prefetch(codes + LANES * width * <size_t>rows[i + AHEAD])
+        prefetch(codes + LANES * width * <size_t>row_ahead(rows + i + AHEAD))
         sides[i] = data.sides[code_in(codes, width, rows[i])]
         places[n_look] = <uint16_t>i
         n_look += sides[i] == LOOK
@@ -680,7 +681,7 @@ cdef inline Py_ssize_t find_wanted_of(
     cdef Py_ssize_t i, n_wanted = 0
     for i in range(n):
         if ahead:
-            prefetch(codes + LANES * width * <size_t>rows[i + AHEAD])
+            prefetch(codes + LANES * width * <size_t>row_ahead(rows + i + AHEAD))
         wanted_rows[n_wanted] = rows[i]
         n_wanted += wanted[code_in(codes, width, rows[i])] > 0
     return n_wanted

@@ -14,7 +14,14 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint16_t, uint32_t, 
 from libc.stdlib cimport calloc, free, malloc, realloc
 
 cdef extern from *:
+    """
+    /* Numbers that other threads may read at any time, such as those of progress. */
+    #define relaxed(p) __atomic_load_n(p, __ATOMIC_RELAXED)
+    #define set_relaxed(p, v) __atomic_store_n(p, v, __ATOMIC_RELAXED)
+    """
     ctypedef long long int128_t "__int128"
+    int64_t relaxed(int64_t* place) noexcept nogil
+    void set_relaxed(int64_t* place, int64_t value) noexcept nogil
 
 
 # Sums of squares: 64 bits where the total weight is below 2^31, else 128.

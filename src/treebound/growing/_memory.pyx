@@ -21,7 +21,7 @@ from libc.string cimport memcpy, memset
 from treebound.growing._layout cimport (
     ENTROPY, FINE_BINS, MAX_CATEGORIES, N_CHANNELS, NOMINAL, SQUARED, SQUARES, WEIGHT, KernelSplit,
     NodeView, Problem, Scratch, Source, add_row, allocate, checked, count_classes, may_split_on,
-    row_of, source_of, takes, value_at, zeros,
+    relaxed, row_of, set_relaxed, source_of, takes, value_at, zeros,
 )
 from treebound._utils._pool cimport Pool, Tasks, Work, add_whole, now, stop_others
 from treebound.growing._scan cimport no_split, try_category
@@ -565,7 +565,7 @@ cdef class Grower(Driver):
             divided = self.work_ahead(index) != NULL
         self.add_children(index)
         self.tree.nodes[index].expanded = True
-        self.n_leaves += 1
+        set_relaxed(&self.n_leaves, self.n_leaves + 1)
         if self.tree.nodes[index].home != NULL:
             return self.expand_sorted(index)
         if divided:
@@ -1202,7 +1202,7 @@ cdef class Grower(Driver):
         """Report the progress of all hands."""
         cdef Grower hand
         cdef Py_ssize_t i
-        leaves = self.n_leaves + sum([hand.n_leaves for hand in self.hands])
+        leaves = self.n_leaves + sum([relaxed(&hand.n_leaves) for hand in self.hands])
         for i in range(self.branches.shape[0]):
             if self.hand_of[i] < 0:
                 rows += self.tree.rows_in(self.branches[i])

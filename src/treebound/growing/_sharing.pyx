@@ -13,19 +13,12 @@ from cpython.pythread cimport (
 )
 from libc.stdlib cimport free
 from libc.string cimport memset
-from treebound.growing._layout cimport allocate, zeros
+from treebound.growing._layout cimport allocate, relaxed, set_relaxed, zeros
 
 cdef extern from "pythread.h" nogil:
     PyLockStatus PyThread_acquire_lock_timed(
         PyThread_type_lock lock, long long microseconds, int interruptible
     )
-
-
-cdef extern from *:
-    """
-    #define relaxed(p) __atomic_load_n(p, __ATOMIC_RELAXED)
-    """
-    int64_t relaxed(int64_t* place) noexcept nogil
 
 
 cdef enum:
@@ -143,7 +136,7 @@ cdef class Exchange:
     cdef void wait(self, int grower) noexcept nogil:
         """Note that a grower waits; then without the lock it looks whether it `is_called`."""
         self.waiting[self.n_waiting] = grower
-        self.n_waiting += 1
+        set_relaxed(&self.n_waiting, self.n_waiting + 1)
 
     cdef bint is_called(self, int grower, bint at_once) noexcept nogil:
         """Wait for some milliseconds; return True if the grower was called; without the lock."""
@@ -157,7 +150,7 @@ cdef class Exchange:
         """A grower that waits; -1 if there is none. It must be called."""
         if self.n_waiting == 0 or self.ended:
             return -1
-        self.n_waiting -= 1
+        set_relaxed(&self.n_waiting, self.n_waiting - 1)
         return self.waiting[self.n_waiting]
 
     cdef void call(self, int grower) noexcept nogil:
@@ -169,4 +162,4 @@ cdef class Exchange:
         self.ended = True
         for i in range(<int>self.n_waiting):
             self.call(self.waiting[i])
-        self.n_waiting = 0
+        set_relaxed(&self.n_waiting, 0)

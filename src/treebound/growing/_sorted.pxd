@@ -56,8 +56,11 @@ cdef struct Search:
 cdef extern from *:
     """
     #define add_users(home, n) __atomic_add_fetch(&(home)->users, n, __ATOMIC_ACQ_REL)
+    #define is_shared(home) (__atomic_load_n(&(home)->users, __ATOMIC_ACQUIRE) > 1)
     """
     int64_t add_users(Sorted* home, int n) noexcept nogil  # how many there are then
+    # If it is not shared, all that other users did with it is done.
+    bint is_shared(const Sorted* home) noexcept nogil
 
 
 # -- keys ----------------------------------------------------------------------------------

@@ -27,13 +27,13 @@ from treebound._utils._pool cimport Pool, Work, look_for_signals, stop_others
 from treebound.growing._driver cimport FOUND, GrownNode, leave
 from treebound.growing._layout cimport (
     NOMINAL, KernelColumn, KernelSplit, NodeView, Packing, Scratch, allocate, enlarged, rank_of,
-    row_of, zeros,
+    relaxed, row_of, set_relaxed, zeros,
 )
 from treebound.growing._memory cimport Grower, copy_nodes
 from treebound.growing._scan cimport no_split, search_categories
 from treebound.growing._sharing cimport Exchange, Subproblems, mix, scrambled
 from treebound.growing._sorted cimport (
-    Part, Sorted, Task, enlarge_scratch, free_sorted, id_of, mark, partition,
+    Part, Sorted, Task, enlarge_scratch, free_sorted, id_of, is_shared, mark, partition,
 )
 from treebound.growing._tables cimport (
     NodeTables, enlarge_tables, free_tables, has_tables, is_constant, search_tables, set_tables,
@@ -71,7 +71,7 @@ cdef class WideGrower(Grower):
     cdef Exchange exchange      # with other growers; None: there is one thread
     cdef bint is_busy           # whether this one has leaves
     cdef Py_ssize_t min_values  # of a leaf that is given to another grower
-    cdef double rows_left       # in open leaves, when this one last reported
+    cdef int64_t rows_left      # in open leaves, when this one last reported
 
     def __dealloc__(self):
         free(self.known)
@@ -120,12 +120,13 @@ cdef class WideGrower(Grower):
     cdef Py_ssize_t open_rows(self) noexcept nogil:
         """Rows that may be split further, in all candidates, as a share of those of the sample."""
         cdef Py_ssize_t i
-        self.rows_left = 0.0
+        cdef double n_rows = 0.0
         for i in range(self.tree.n_frontier):
-            self.rows_left += self.known[self.tree.frontier[i]].share * <double>(
+            n_rows += self.known[self.tree.frontier[i]].share * <double>(
                 self.tree.rows_in(self.tree.frontier[i])
             )
-        return <Py_ssize_t>self.rows_left
+        set_relaxed(&self.rows_left, <int64_t>n_rows)
+        return <Py_ssize_t>n_rows
 
     cdef bint in_chains(self) noexcept nogil:
         """Rows of every node are sorted."""
@@ -210,7 +211,7 @@ cdef class WideGrower(Grower):
             self.give_leaves()
         if self.is_searched(index):
             node = &self.tree.nodes[index]
-            if node.home.users > 1:
+            if is_shared(node.home):
                 node.home = copied_rows(node.home, node.start, node.stop)
                 node.stop -= node.start
                 node.start = 0
@@ -402,7 +403,7 @@ cdef class WideGrower(Grower):
             self.exchange.wait(place)
         finally:
             self.exchange.unlock()
-        self.rows_left = 0.0
+        set_relaxed(&self.rows_left, 0)
         if not self.exchange.is_called(place, True):
             while not self.exchange.is_called(place, False):
                 if look_for_signals(&self.looked):
@@ -493,8 +494,8 @@ cdef class WideGrower(Grower):
         cdef Py_ssize_t n_leaves = self.n_leaves, n_rows = self.open_rows()
         cdef WideGrower hand
         for hand in list(self.hands):
-            n_leaves += hand.n_leaves
-            n_rows += <Py_ssize_t>hand.rows_left
+            n_leaves += <Py_ssize_t>relaxed(&hand.n_leaves)
+            n_rows += <Py_ssize_t>relaxed(&hand.rows_left)
         if self.progress is not None:
             self.progress(n_leaves, min(n_rows, self.problem.n_rows))
 

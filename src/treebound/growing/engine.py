@@ -45,7 +45,7 @@ from treebound.growing.shard import (
     drawn_nodes,
     drawn_targets,
     gather_rows,
-    grow_subtree,
+    grow_subtrees,
     join_pieces,
     joined_arrays,
     look_into,
@@ -197,10 +197,7 @@ class Engine:
         """Grow all of the tree below some small nodes; the arrays of each subtree."""
         slots = [subtree.slot for subtree in subtrees]
         pieces = self.reduce(join_pieces, self.map(gather_rows, slots))
-        return [
-            grow_subtree([piece], subtree.kernel)
-            for piece, subtree in zip(pieces, subtrees, strict=True)
-        ]
+        return grow_subtrees(subtrees, ([piece] for piece in pieces))
 
     def name(self, tree: Tree) -> NDArray[np.int64]:
         """The training row that names the split of each node of a tree, or -1."""
@@ -317,8 +314,7 @@ class LocalEngine(Engine):
 
     def finish(self, subtrees: Sequence[Subtree]) -> list[TreeArrays]:
         pieces = self.map(gather_rows, [subtree.slot for subtree in subtrees])
-        tasks = [(parts, subtree.kernel) for *parts, subtree in zip(*pieces, subtrees, strict=True)]
-        return self._each(lambda task: grow_subtree(*task), tasks)
+        return grow_subtrees(subtrees, zip(*pieces, strict=True), self._n_threads)
 
     def class_rows(self, tree: Tree) -> NDArray[np.int64]:
         ones = WeightTotals()

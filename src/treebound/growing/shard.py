@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils._pool import each
 from treebound.data import Matrix, Sample
 from treebound.data.columns import Column
 from treebound.data.number_sample import AnySample, NumberSample
@@ -38,6 +39,7 @@ from treebound.growing.messages import (
     IntervalCounts,
     IntervalRequest,
     ShardSplit,
+    Subtree,
     interval_counts,
 )
 from treebound.growing.shard_target import (
@@ -402,10 +404,23 @@ def join_pieces(many: Sequence[Sequence[Piece]]) -> list[Piece]:
     return [_joined(pieces) for pieces in zip(*many, strict=True)]
 
 
-def grow_subtree(pieces: Sequence[Piece], kernel: Mapping[str, Any]) -> TreeArrays:
+def grow_subtree(
+    pieces: Sequence[Piece], kernel: Mapping[str, Any], n_threads: int = 1
+) -> TreeArrays:
     """The arrays of the tree below a node, of which bundles have these rows."""
     piece = _joined(pieces)
-    return piece.target.grow(piece.columns, kernel)
+    return piece.target.grow(piece.columns, {**kernel, "n_threads": n_threads})
+
+
+def grow_subtrees(
+    subtrees: Sequence[Subtree], pieces: Iterable[Sequence[Piece]], n_threads: int = 1
+) -> list[TreeArrays]:
+    """The arrays of the trees below some nodes; threads that are free help to grow one."""
+
+    def grow(task: tuple[Subtree, Sequence[Piece]]) -> TreeArrays:
+        return grow_subtree(task[1], task[0].kernel, n_threads)
+
+    return each(grow, zip(subtrees, pieces, strict=True), n_threads)
 
 
 def _joined(pieces: Sequence[Piece]) -> Piece:

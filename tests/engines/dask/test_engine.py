@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 from itertools import pairwise
 
@@ -16,8 +17,9 @@ from random_samples import (
     random_sample,
 )
 
+from treebound.data import Sample
 from treebound.data.parts import PartRows
-from treebound.growing import grow, grow_on_engine
+from treebound.growing import GrowOptions, Limits, grow, grow_on_engine, make_bins
 
 dask = pytest.importorskip("dask")
 pytest.importorskip("distributed")
@@ -66,6 +68,69 @@ def test_dask_grows_the_tree_of_memory(client, part):
 def test_a_thousand_trees_on_dask_are_those_of_memory(client, part):
     for seed in range(100):
         assert_same_tree(client, [300 + part, seed], 200)
+
+
+BARRIER = threading.Barrier(2)
+
+
+def meet(bundle):
+    """Wait until another thread has another bundle."""
+    BARRIER.wait(30)
+    return {threading.get_ident()}
+
+
+def all_of(sets):
+    return set().union(*sets)
+
+
+def large_sample(rng, n=40_000):
+    X = rng.normal(size=(n, 4)).round(3)
+    return Sample.learn(X, X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0)
+
+
+def test_all_threads_of_a_worker_handle_its_bundles(client):
+    from treebound.engines.dask.engine import DaskEngine
+    from treebound.engines.dask.partitions import Partitions
+
+    rng = np.random.default_rng(0)
+    sample = large_sample(rng, 400)
+    raw = [(dask.delayed(sample.part(rows)),) for rows in np.array_split(np.arange(400), 2)]
+    engine = DaskEngine(Partitions(client, raw), same, random_bins(rng, sample), 2)
+    try:
+        assert len(engine.reduce(all_of, engine.map(meet))) == 2
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize("gather_rows", [1 << 16, 6000])
+def test_all_threads_of_a_worker_grow_subtrees(client, monkeypatch, gather_rows):
+    """The tree is that of one thread, in every array."""
+    from treebound.engines.dask import worker
+    from treebound.growing.shard import grow_subtrees
+
+    calls = []
+
+    def recorded(subtrees, pieces, n_threads):
+        pieces = list(pieces)
+        arrays = grow_subtrees(subtrees, pieces, n_threads)
+        calls.append((n_threads, len(arrays)))
+        for mine, expected in zip(arrays, grow_subtrees(subtrees, pieces), strict=True):
+            assert mine.keys() == expected.keys()
+            for name, array in mine.items():
+                np.testing.assert_array_equal(array, expected[name], err_msg=name)
+        return arrays
+
+    monkeypatch.setattr(worker, "grow_subtrees", recorded)
+    rng = np.random.default_rng(1)
+    sample, limits = large_sample(rng), Limits(gather_rows=gather_rows)
+    parts = [sample.part(rows) for rows in np.array_split(np.arange(sample.n_rows), 3)]
+    bins, options = make_bins(sample.columns, sample.X.values), GrowOptions(max_leaves=300)
+    tree = grown_on_dask(client, sample, parts, bins, options, limits, None)
+    assert {n_threads for n_threads, _ in calls} == {2}
+    assert (max(n for _, n in calls) > 1) == (gather_rows < sample.n_rows)
+    expected = grow(sample, options)
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(tree, name), getattr(expected, name))
 
 
 def test_partitions_that_become_one_shard_keep_their_row_numbers():

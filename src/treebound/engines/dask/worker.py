@@ -25,7 +25,7 @@ from distributed import WorkerPlugin, get_worker
 from treebound.data.spill import ValuesLost
 from treebound.growing.kernel_types import TreeArrays
 from treebound.growing.messages import ShardSplit, Subtree
-from treebound.growing.shard import Bundle, SlotRows, divide_rows, grow_subtree
+from treebound.growing.shard import Bundle, SlotRows, divide_rows, grow_subtrees
 
 _MARK = "treebound-"
 # Seconds without a reply after which a worker is looked for.
@@ -183,10 +183,8 @@ async def reply_to_driver(request: bytes, plan: RequestPlan, dask_worker: Any = 
 def finish(
     request: bytes, holders: Sequence[RequestPlan], subtrees: Sequence[Subtree]
 ) -> list[TreeArrays]:
-    """Grow the trees below some nodes, on their rows from all workers."""
-    state: Any = get_worker().plugins[FitState.name]
+    """Grow the trees below some nodes, on their rows from all workers, with all threads of this."""
+    worker = get_worker()
+    state: Any = worker.plugins[FitState.name]
     pieces = state.reply_to_task(request, RequestPlan("", [], holders))
-    return [
-        grow_subtree([piece], subtree.kernel)
-        for piece, subtree in zip(pieces, subtrees, strict=True)
-    ]
+    return grow_subtrees(subtrees, ([piece] for piece in pieces), worker.state.nthreads)

@@ -172,6 +172,14 @@ def test_each_is_warned_of_once_and_many_together():
     assert all(one.filename == __file__ for one in caught)
 
 
+def test_copies_in_one_group_count_once():
+    X, y = np.repeat(RNG.normal(size=(200, 2)), 2, axis=0), np.repeat([0, 1], 200)
+    alone, pairs = np.arange(400), np.repeat(np.arange(200), 2)
+    (finding,) = findings(Sample.learn(X, y, groups=alone // 3))
+    assert finding.remedy == "drop the copies, or put all copies of a row in one group"
+    assert not [*findings(Sample.learn(X, y, groups=pairs))]
+
+
 def test_copies_are_found_by_very_many_combinations_of_few_values():
     X = np.random.default_rng(4).integers(0, 20, (100, 10)).astype(float)
     (finding,) = findings(Sample.learn(np.tile(X, (3, 1)), [0, 1, 1, 0] * 75))

@@ -178,6 +178,8 @@ def test_score_may_be_a_function_of_four_numbers():
         ({"weight": -1}, "'weight' parameter of BoundPruner must be a finite number >= 0"),
         ({"delta": 2}, "'delta' parameter of BoundPruner must be a number in the open interval"),
         ({"costs": [1, -1]}, "'costs' parameter must be an array"),
+        ({"costs": {0: {1: 5}}}, r"numbers >= 0.*Got \{0: \{1: 5\}\} instead"),
+        ({"costs": [[0, 1], [1]]}, r"of finite numbers >= 0.*Got \[\[0, 1\], \[1\]\] instead"),
         ({"costs": [0, 0]}, "'costs' parameter must be costs of which one is positive"),
     ],
 )

@@ -219,7 +219,8 @@ def test_the_choice_and_its_alternatives_are_reported():
         replace(detailed, strengths=(30.0, 30.0, 10.0, 10.0))
         .explain()
         .endswith(
-            "chose weight 0.1 among 4 and shrinkage 30 among 10, so it is a little too small."
+            "The cross-validated log-loss also chose the size (weight 0.1 among 4 and shrinkage 30 "
+            "among 10), so it is a little too small."
         )
     )
 

@@ -561,10 +561,14 @@ def _repeated_rows(
     if sample.n_rows < _FEW_ROWS:
         return
     share = 1.0 if sketch is None else _share_of_copies(sketch)
+    remedy = "drop the copies, or give fit the same group for all copies of a row"
     if share > _REPEATED:  # a sketch has six digits of each number: rows may differ in others
-        share = _share_of_copies(RowSketch.of(_hashes(sample, numbers)))
+        hashes = _hashes(sample, numbers)
+        if sample.groups is not None:  # copies in one group count once
+            pairs = np.unique(np.column_stack([hashes, sample.groups.astype(np.uint64)]), axis=0)
+            hashes, remedy = pairs[:, 0], "drop the copies, or put all copies of a row in one group"
+        share = _share_of_copies(RowSketch.of(hashes))
     if share > _REPEATED and _is_various(sample):
-        remedy = "drop the copies, or give fit the same group for all copies of a row"
         problem = f"repeats rows: {100 * share:.0f} % of them are copies of others"
         yield Finding(None, f"{problem}, while pruning and certificate count each as new", remedy)
 

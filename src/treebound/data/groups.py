@@ -20,7 +20,22 @@ def group_labels(groups: Any, rows: int) -> NDArray[Any] | None:
     if labels.ndim != 1 or len(labels) != rows:
         must = f"an array of one group for each of the {rows:,} rows"
         raise invalid("groups", "", must, InWords(f"shape {labels.shape}"))
+    if missing := _count_missing(labels):
+        must = "an array with a group for each row"
+        raise invalid("groups", "", must, InWords(f"{missing:,} rows without a group"))
     return labels
+
+
+def _count_missing(labels: NDArray[Any]) -> int:
+    if labels.dtype.kind == "O":
+        return sum(map(_is_missing, labels))
+    return int((labels != labels).sum()) if labels.dtype.kind in "fmM" else 0
+
+
+def _is_missing(label: Any) -> bool:
+    """Return True for None, NaN, NaT and the missing value of pandas, which equals nothing."""
+    equal = label == label
+    return label is None or type(equal).__name__ == "NAType" or not equal
 
 
 def group_codes(parts: Iterable[NDArray[Any]]) -> Ints | None:
@@ -59,8 +74,8 @@ def column_labels(column: Any, weight: Any, name: str) -> NDArray[Any]:
     else:
         series = nw.from_native(column, series_only=True, pass_through=False)
         missing, labels = int(series.is_null().sum()), series.to_numpy()
-    if labels.dtype.kind == "f":
-        missing = int(np.isnan(labels).sum())
+    if not missing:
+        missing = _count_missing(labels)
     refuse_missing_groups(name, missing)
     return labels if weight is None else labels[np.asarray(weight) > 0]
 

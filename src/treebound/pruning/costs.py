@@ -99,7 +99,10 @@ def cost_matrix(classes: NDArray[Any], costs: Any) -> Floats:
             must = f"a mapping with the classes {labels!r} for keys"
             raise invalid("costs", "", must, unknown[0])
         costs = [costs.get(label, 1.0) for label in labels]
-    matrix = np.asarray(costs, dtype=np.float64)
+    try:
+        matrix = np.asarray(costs, dtype=np.float64)
+    except (TypeError, ValueError):  # not numbers, or rows of several lengths
+        matrix = np.full((n, n), np.nan)
     fits = matrix.shape in ((n,), (n, n))
     if not (fits and np.isfinite(matrix).all() and (matrix >= 0).all()):
         shape = "" if fits else f" of shape ({n}, {n}) or ({n},)"

@@ -139,7 +139,9 @@ class WeightChoice(ChosenWeight):
         if self.strength is not None:
             chosen += f" and shrinkage {self.strength:g} among {len(STRENGTHS)}"
         loss = f"{self.reason} {self.unit}"
-        return f"{sentence}. The {loss} chose {chosen}, so it is a little too small."
+        return (
+            f"{sentence}. The {loss} also chose the size ({chosen}), so it is a little too small."
+        )
 
     def _figure(self, place: int) -> str:
         loss = self.losses[place]

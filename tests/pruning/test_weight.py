@@ -197,8 +197,8 @@ def test_the_choice_and_its_alternatives_are_reported():
     )
     assert choice.explain() == (
         "31 leaves (cross-validated error 13.9 %); 12 leaves (14.2 %) are within one standard "
-        "error. The cross-validated error chose weight 0.1 among 3, so it is a little "
-        "too small."
+        "error. The cross-validated error also chose the size (weight 0.1 among 3), so it is a "
+        "little too small."
     )
     small = replace(choice, weight=choice.weights[1], rule="small")
     assert small.explain().startswith(

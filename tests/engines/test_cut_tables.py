@@ -111,7 +111,7 @@ def assert_same(model, expected):
 def settings(rounds, large):
     """Limits so small that nodes are grown in rounds; what makes a table large."""
     limits = Limits(gather_rows=30, gather_values=300, max_values=60, few_values=9)
-    plain = not_in_memory._fit_engine
+    plain = not_in_memory.fit_engine
 
     def limited(*args, **options):
         return plain(*args, **{**options, "limits": limits})
@@ -119,7 +119,7 @@ def settings(rounds, large):
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if rounds:
-            patch.setattr(not_in_memory, "_fit_engine", limited)
+            patch.setattr(not_in_memory, "fit_engine", limited)
         if large:
             patch.setattr("treebound.pruning.bound.MAX_VALUES", 200)
         yield patch

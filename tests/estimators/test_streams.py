@@ -46,12 +46,12 @@ def small(monkeypatch):
     """Batches and limits so small that all of the machinery is used."""
     monkeypatch.setattr(streams, "BATCH_ROWS", 512)
     limits = Limits(gather_rows=40, gather_values=500, max_values=100, few_values=9)
-    plain = fitting._fit_engine
+    plain = fitting.fit_engine
 
     def limited(*args, **options):
         return plain(*args, **{**options, "limits": limits})
 
-    monkeypatch.setattr(fitting, "_fit_engine", limited)
+    monkeypatch.setattr(fitting, "fit_engine", limited)
 
 
 def assert_same(model, expected):

@@ -162,7 +162,7 @@ def _fit_parts(parameters: FitParameters, table: PartedTable, watch: Watch) -> M
         n_threads=effective_jobs(parameters.n_jobs),
         gather_rows=_rows_to_gather(parameters, size[0]),
     )
-    model = _fit_engine(parameters, engine, schema, table.target, watch)
+    model = fit_engine(parameters, engine, schema, table.target, watch)
     model = replace(model, provenance=replace(model.provenance, draw=draw))
     if calibration is None:
         return model
@@ -271,7 +271,7 @@ def _fit_relation(parameters: FitParameters, X: Any, roles: ColumnRoles, watch: 
         # costs more than values
         limits = Limits(max_live=inf, max_values=1 << 20)
         engine = SqlEngine(coded, relation.max_fetched_rows, rows)
-        model = _fit_engine(parameters, engine, coded.schema, roles.target, watch, limits)
+        model = fit_engine(parameters, engine, coded.schema, roles.target, watch, limits)
         model = replace(model, provenance=replace(model.provenance, draw=draw))
         engine.check_unchanged()
         if held_out:
@@ -281,12 +281,12 @@ def _fit_relation(parameters: FitParameters, X: Any, roles: ColumnRoles, watch: 
     return model
 
 
-def _fit_engine(
+def fit_engine(
     parameters: FitParameters,
     engine: Engine,
     schema: LearnedSchema,
-    target: str | None,
-    watch: Watch,
+    target: str | None = None,
+    watch: Watch = UNWATCHED,
     limits: Limits | None = None,
 ) -> Model:
     """Grow on the rows of an engine, and prune by the counts alone.

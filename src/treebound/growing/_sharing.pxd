@@ -30,8 +30,8 @@ cdef class Exchange:
     cdef PyThread_type_lock* bells  # one per grower
     cdef int* waiting               # growers that wait for a leaf
     cdef int64_t n_waiting
+    cdef int64_t ended              # whether no grower has leaves any more, or one failed
     cdef int n_growers, n_busy      # growers in all, and with leaves
-    cdef bint ended                 # whether no grower has leaves any more, or one failed
     cdef void lock(self) noexcept nogil
     cdef void unlock(self) noexcept nogil
     cdef bint is_needed(self) noexcept nogil

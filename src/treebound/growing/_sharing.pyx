@@ -159,7 +159,7 @@ cdef class Exchange:
     cdef void end(self) noexcept nogil:
         """Call all growers that wait; none of them gets a leaf."""
         cdef int i
-        self.ended = True
+        set_relaxed(&self.ended, True)
         for i in range(<int>self.n_waiting):
             self.call(self.waiting[i])
         set_relaxed(&self.n_waiting, 0)

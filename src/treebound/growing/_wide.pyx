@@ -408,7 +408,7 @@ cdef class WideGrower(Grower):
             while not self.exchange.is_called(place, False):
                 if look_for_signals(&self.looked):
                     self.pause()
-        return not self.exchange.ended
+        return not relaxed(&self.exchange.ended)
 
     cdef int give_leaves(self) except -1 nogil:
         """Give the largest leaves to growers that wait."""
@@ -599,7 +599,7 @@ cdef void grow_leaves_by(void* context, Py_ssize_t item, int thread) noexcept wi
     """Grow leaves in a thread until there are none."""
     cdef WideGrower boss = <WideGrower>context, hand
     try:
-        if not boss.exchange.ended:
+        if not relaxed(&boss.exchange.ended):
             hand = boss.new_hand()
             with nogil:
                 hand.grow_leaves()

@@ -92,7 +92,7 @@ def test_every_form_stays_in_the_picture():
         assert low <= values.min() <= values.max() <= high
 
 
-def test_without_matplotlib_the_extra_is_named(monkeypatch):
+def test_without_matplotlib_the_hint_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ModuleNotFoundError, match=r"needs matplotlib.*\[plot\]"):
+    with pytest.raises(ModuleNotFoundError, match=r"needs matplotlib.*pip install 'matplotlib>="):
         FerrersDisplay.from_landscape(6, PAPER)

@@ -10,6 +10,7 @@ import treebound as tb
 from treebound.data import Sample
 from treebound.data.draws import folds
 from treebound.growing import grow
+from treebound.model.number_estimate import _mean
 from treebound.pruning import PRUNERS, BoundPruner
 from treebound.pruning.estimate import (
     FoldPrediction,
@@ -17,6 +18,7 @@ from treebound.pruning.estimate import (
     estimate_error,
     sizes_of_interest,
 )
+from treebound.pruning.number_pruner import Validated
 from treebound.tree.node_sums import NodeSums
 
 
@@ -295,3 +297,19 @@ def test_intervals_contain_the_error_about_as_often_as_they_state():
         errors.append(clf.estimate_.error - error)
     assert inside >= 34
     assert abs(np.mean(errors)) < 0.015
+
+
+def test_few_groups_have_the_standard_error_of_a_mean_of_as_many():
+    """Groups of one size: that of the standard deviation of their errors."""
+    rng = np.random.default_rng(5)
+    groups = np.repeat(np.arange(6), 10)
+    wrong = rng.random(60) < np.repeat(rng.random(6), 10)
+    expected = wrong.reshape(6, 10).mean(axis=1).std(ddof=1) / np.sqrt(6)
+    sample = Sample.learn(rng.normal(size=(60, 1)), np.array([0, 1] * 30), groups=groups)
+    predicted = np.where(wrong, 1 - sample.y, sample.y)
+    estimate = estimate_error(
+        [FoldPrediction(sample, predicted)], sample.classes, chosen=1, method="validation rows"
+    )
+    assert estimate.standard_error == pytest.approx(expected)
+    numbers = Validated(*np.zeros((2, 60)), np.ones(60), *np.ones((2, 60)), groups)
+    assert _mean(wrong.astype(float), numbers).standard_error == pytest.approx(expected)

@@ -101,8 +101,9 @@ def _mean(values: Floats, rows: Validated) -> EstimatedFigure:
     if rows.groups is None:
         squares = float(rows.weight @ (values - mean) ** 2)
     else:
-        group = np.unique(rows.groups, return_inverse=True)[1]
+        labels, group = np.unique(rows.groups, return_inverse=True)
         squares = float((np.bincount(group, rows.weight * (values - mean)) ** 2).sum())
+        squares *= len(labels) / max(len(labels) - 1, 1)  # groups may be few
     return EstimatedFigure(mean, float(np.sqrt(squares)) / total)
 
 

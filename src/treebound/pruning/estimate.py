@@ -278,6 +278,7 @@ def estimate_error(
     error, by_group = total.wrong / total.rows, np.concatenate(pairs)
     deviations = by_group[:, 0] - error * by_group[:, 1]
     variance = float((deviations**2).sum()) / total.rows**2
+    variance *= len(by_group) / max(len(by_group) - 1, 1)  # groups may be few
     if len(pairs) > 1:
         variance += _between_folds(np.array([fold.sum(axis=0) for fold in pairs]), variance)
     effective = total.rows**2 / float((by_group[:, 1] ** 2).sum())
@@ -314,7 +315,7 @@ def estimate_by_counts(
     return _estimate(
         total,
         tree.classes,
-        sqrt(error * (1.0 - error) / total.rows),
+        sqrt(error * (1.0 - error) / max(total.rows - 1.0, 1.0)),
         total.rows,
         [
             (size, tally.wrong / total.rows, tally.cost / total.rows)

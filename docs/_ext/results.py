@@ -129,12 +129,12 @@ def measured_at(stem: str) -> str:
     return "Commit {}, {}.".format(*measured(stem))
 
 
-def unseen_regression() -> Table:
+def unseen_regression(stem: str) -> Table:
     """Compare the methods of ``unseen_regression.py``: differences in RMSE in percent."""
     header = ("method", "R2", "leaves", "fit, seconds", "RMSE against scikit-learn, ccp_alpha, %",
               "RMSE against scikit-learn, ccp_alpha and leaf size, %")  # fmt: skip
     rows = []
-    for name, row in read("unseen_regression_test")["methods"].items():
+    for name, row in read(stem)["methods"].items():
         rivals = ("scikit-learn, ccp_alpha", "scikit-learn, ccp_alpha and leaf size")
         against = (row.get(f"against {rival}") for rival in rivals)
         errors = [None if one is None else one["RMSE"] for one in against]
@@ -472,12 +472,13 @@ def monitor() -> Table:
 def growing() -> Table:
     """Compare the time to grow 75 leaves with scikit-learn and LightGBM."""
     rows = []
-    for section in ("real columns", "nominal columns"):
+    for section in ("real columns", "nominal columns", "numbers"):
+        prefix = "numbers, " if section == "numbers" else ""
         for work, seconds in read("growth")[section].items():
             ours, peer = seconds["treebound"], seconds["scikit-learn"]
             boosted = seconds.get("with Dataset")
             rows.append(
-                (work, time(ours), time(peer), f"{peer / ours:.0f}",
+                (prefix + work, time(ours), time(peer), f"{peer / ours:.0f}",
                  "" if boosted is None else time(boosted),
                  "" if boosted is None else f"{boosted / ours:.0f}")
             )  # fmt: skip
@@ -576,7 +577,8 @@ TABLES: dict[str, Callable[[], Table]] = {
     "unseen": lambda: unseen_methods("unseen_test"),
     "unseen-development": lambda: unseen_methods("unseen"),
     "unseen-groups": lambda: unseen_groups("unseen"),
-    "unseen-regression": unseen_regression,
+    "unseen-regression": lambda: unseen_regression("unseen_regression_test"),
+    "unseen-regression-development": lambda: unseen_regression("unseen_regression"),
     "equal-leaves": equal_leaves,
     "calibration-rows": calibration_rows,
     "search-development": lambda: searches("search"),
@@ -608,6 +610,7 @@ SENTENCES: dict[str, Callable[[], str]] = {
     "unseen": lambda: unseen_commit("unseen_test"),
     "unseen-development": lambda: unseen_commit("unseen"),
     "unseen-regression": lambda: unseen_commit("unseen_regression_test"),
+    "unseen-regression-development": lambda: unseen_commit("unseen_regression"),
     "equal-leaves": equal_leaves_run,
     "unbalanced": lambda: unseen_commit("unbalanced"),
     "search-development": lambda: unseen_commit("search"),

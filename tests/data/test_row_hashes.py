@@ -137,9 +137,8 @@ def slow_word(x):
         return 0
     product = abs(x) * float(f"1e{5 - f}")
     if product >= 999999.5:
-        f, product = f + 1, abs(x) * float(f"1e{4 - f}")
-    word = round(product) | (f + 400) << 20 | (x < 0) << 43
-    return word ^ (word >> 32)
+        f, product = f + 1, product * 0.1
+    return round(product) | (f + 400) << 20 | (x < 0) << 31
 
 
 EDGES = [
@@ -156,6 +155,11 @@ def test_words_are_those_of_the_definition(values):
     with np.errstate(over="ignore"):
         single = np.array(values).astype(np.float32)
     assert words(single).tolist() == [slow_word(float(x)) for x in single]
+
+
+def test_every_power_of_two_has_the_word_of_the_definition():
+    powers = np.ldexp(1.0, np.arange(-1022, 1024))
+    assert words(powers).tolist() == [slow_word(x) for x in powers.tolist()]
 
 
 @settings(max_examples=300)

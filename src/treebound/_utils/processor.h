@@ -1,5 +1,5 @@
-/* Loops that benefit from vector instructions are compiled twice, if compiler and C library support
-   it, and selected for the processor at load time. Both give the same results: there is no fused
+/* Loops that benefit from vector instructions are compiled for several processors, if compiler and C
+   library support it, and selected at load time. All give the same results: there is no fused
    arithmetic. */
 
 #ifndef TREEBOUND_PROCESSOR_H
@@ -7,7 +7,11 @@
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) \
     && !defined(__clang__) && __GNUC__ >= 10
+#if __GNUC__ >= 12
+#define FOR_THIS_PROCESSOR __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#else
 #define FOR_THIS_PROCESSOR __attribute__((target_clones("avx2", "default")))
+#endif
 #else
 #define FOR_THIS_PROCESSOR
 #endif

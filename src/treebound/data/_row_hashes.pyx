@@ -5,8 +5,8 @@ columns does not matter. The word of a number is that of its first six significa
 
 - Let 2^b be the largest power of two that is at most abs(x), and ``10^f`` the largest power of ten
   that is at most 2^b. The scale is the float64 nearest to ``10^(5-f)``.
-- The product abs(x) scale is below 2 000 000. If it is 999 999.5 or more, the scale is instead the
-  float64 nearest to ``10^(4-f)``.
+- The product abs(x) scale is below 2 000 000. If it is 999 999.5 or more, it is multiplied by the
+  float64 nearest to 0.1, and f is one more.
 - The product, rounded to the nearest integer (ties to even), has six digits. The word is this
   integer, the power of ten and the sign; equal numbers of all types have equal words.
 - Below ``10^-290`` a number is zero. Missing values and infinities have special words.
@@ -67,28 +67,33 @@ cdef extern from * nogil:
         return bits ^ (bits >> 32);
     }
 
-    /* By biased binary exponent: the scale to six digits, and the power of ten it belongs to. */
-    typedef struct { double scale, smaller; uint64_t power; } Digits;
-    static Digits DIGITS[2048];
+    /* By biased binary exponent: the scale to six digits. */
+    static double SCALES[2048];
 
     static const uint64_t SIGN = 0x8000000000000000u;
 
+    /* The power of ten plus 400, by biased binary exponent: 78913 / 2^18 is close to log10(2). */
+    static inline uint64_t power_of_ten(uint64_t exponent)
+    {
+        return (exponent * 78913 + 24129700) >> 18;
+    }
+
     static inline uint64_t six_digits(double value)
     {
-        uint64_t bits = bits_of(value), exponent = (bits & ~SIGN) >> 52;
-        double magnitude = exponent == 2047 ? 0.0 : fabs(value);
-        double product = magnitude * DIGITS[exponent].scale;
+        uint64_t bits, digits;
+        memcpy(&bits, &value, 8);
+        uint64_t exponent = (bits >> 52) & 2047;
+        double product = fabs(value) * SCALES[exponent], tenth = product * 0.1;
         int larger = product >= 999999.5;
-        product = larger ? magnitude * DIGITS[exponent].smaller : product;
+        product = larger ? tenth : product;
         /* below 2^51, adding 2^52 rounds to the nearest integer, ties to even */
         double shifted = product + 4503599627370496.0;
-        uint64_t digits;
         memcpy(&digits, &shifted, 8);
-        digits &= 0xFFFFFFFFFFFFFu;
-        uint64_t word = digits | ((DIGITS[exponent].power + larger) << 20) | ((bits & SIGN) >> 20);
+        digits &= 0xFFFFFu;
+        uint64_t power = (power_of_ten(exponent) << 20) + (larger ? 1u << 20 : 0);
+        uint64_t word = digits | power | (bits & SIGN) >> 32;
         word = digits == 0 ? 0 : word;
-        word = exponent == 2047 ? bits : word;
-        return word ^ (word >> 32);
+        return exponent == 2047 ? exact_word(value) : word;
     }
 
     #define ADD_TERMS(name, value_t, word_of) \\
@@ -109,11 +114,8 @@ cdef extern from * nogil:
     ADD_TERMS(add_exact_doubles, double, exact_word)
     ADD_TERMS(add_exact_floats, float, exact_word)
     """
-    ctypedef struct Digits:
-        double scale
-        double smaller
-        uint64_t power
-    Digits DIGITS[2048]
+    double SCALES[2048]
+    uint64_t power_of_ten(uint64_t exponent)
     uint64_t bits_of(double value)
     # values, keys, number of rows, number of columns, hashes
     void add_doubles(const double*, const uint64_t*, Py_ssize_t, Py_ssize_t, uint64_t*)
@@ -122,28 +124,15 @@ cdef extern from * nogil:
     void add_exact_floats(const float*, const uint64_t*, Py_ssize_t, Py_ssize_t, uint64_t*)
 
 
-def _fill_digits():
+def _fill_scales():
     """Fill the table of scales; each is the float64 nearest to a power of ten."""
     cdef int exponent, power
     for exponent in range(2048):
-        power = _power_of_ten(exponent - 1023)
-        DIGITS[exponent].power = power + 400
-        if power < -290 or exponent == 0:
-            DIGITS[exponent].scale = DIGITS[exponent].smaller = 0.0
-        else:
-            DIGITS[exponent].scale = float(f"1e{5 - power}")
-            DIGITS[exponent].smaller = float(f"1e{4 - power}")
+        power = <int>power_of_ten(exponent) - 400
+        SCALES[exponent] = 0.0 if power < -290 or exponent == 0 else float(f"1e{5 - power}")
 
 
-def _power_of_ten(b):
-    """Return the largest f with ``10^f <= 2^b``, by exact integers of Python."""
-    one = 1
-    if b >= 0:
-        return len(str(one << b)) - 1
-    return -len(str((one << -b) - 1))  # 10^f <= 2^b means 2^-b <= 10^-f
-
-
-_fill_digits()
+_fill_scales()
 
 
 cdef inline uint64_t _mixed(uint64_t z) noexcept nogil:

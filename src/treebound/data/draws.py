@@ -80,7 +80,7 @@ class Tenth:
 
     def mask(self, m: int) -> Mask:
         """Which of m rows, or groups, are selected."""
-        return self.has(np.arange(m))
+        return np.concatenate(each(lambda ends: self.has(np.arange(*ends)), blocks(m)))
 
     def of_groups(self, m: int) -> Slice | Tenth:
         """The selection among m groups: of few ones at least two, as one shows no differences."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.frozen import set_fields
+from treebound._utils.jobs import take
 from treebound.data.columns import Column, may_miss
 from treebound.data.finite import missing_columns
 from treebound.data.raw import MISSING, UNKNOWN, smallest_ints
@@ -104,7 +105,7 @@ class Matrix:
         if isinstance(rows, slice):
             dense = self.dense[rows]
         elif self.dense.flags.c_contiguous:
-            dense = self.dense.take(rows, axis=0)  # several times faster than an index
+            dense = take(self.dense, rows)  # several times faster than an index
         else:
             dense = self.dense.T.take(rows, axis=1).T
         return Matrix(self.columns, dense=dense, handle_unknown=self.handle_unknown)
@@ -195,7 +196,7 @@ class MatrixPart(Matrix):
             return self._copied
         values = [np.broadcast_to(np.int8(0), self.n_rows)] * len(self.columns)
         for at in places.tolist():
-            values[at] = self.whole.values[at].take(self.rows)
+            values[at] = take(self.whole.values[at], self.rows)
         return Matrix(self.columns, tuple(values), handle_unknown=self.handle_unknown)
 
     def in_place(self, values: NDArray[Any]) -> NDArray[Any]:

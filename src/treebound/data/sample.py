@@ -16,7 +16,7 @@ from treebound.data.frames import Table, read_table
 from treebound.data.groups import group_codes, group_labels
 from treebound.data.learned import LearnedSchema, PartFacts, merge_facts
 from treebound.data.matrix import Matrix
-from treebound.data.raw import spread
+from treebound.data.raw import count_of_codes, spread
 from treebound.data.summaries import TableSummary
 from treebound.data.targets import (
     Labels,
@@ -165,8 +165,9 @@ class Sample(EncodedRows):
     @property
     def counts(self) -> NDArray[np.float64]:
         """Total weight of each class."""
-        counted = np.bincount(self.y, weights=self.weight, minlength=self.n_classes)
-        return counted.astype(np.float64)
+        if self.weight is None:
+            return count_of_codes(self.y, self.n_classes).astype(np.float64)
+        return np.bincount(self.y, weights=self.weight, minlength=self.n_classes)
 
     def part(self, rows: NDArray[Any] | slice) -> Sample:
         """Select rows.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._utils.arrays import Floats
+from treebound._utils.arrays import Floats, sum_of_products
 from treebound._utils.quantities import quantity
 from treebound._utils.validation import Number, invalid
 from treebound.data import Sample
@@ -125,7 +125,7 @@ class NumberKind(TargetKind[RegressionModel, RegressionTree, NumberSample]):
             rows[node] = len(numbers)
             if len(numbers):
                 mean = float(np.average(numbers, weights=weights))
-                squares = float(weights @ (numbers - mean) ** 2)
+                squares = sum_of_products(weights, (numbers - mean) ** 2)
                 moments[node] = float(weights.sum()), mean, squares
         return replace(bare, moments=moments, rows=rows, value=moments[:, 1])
 

@@ -116,8 +116,8 @@ cdef class Grower(Driver):
     cdef void count_labels(
         self, const uint32_t* rows, Py_ssize_t n_rows, int64_t* counts
     ) noexcept nogil
-    cdef void* take_histogram(self, bint at_once) except? NULL nogil
-    cdef void* room_for_histogram(self, bint at_once) noexcept nogil
+    cdef void* new_histogram(self) except NULL nogil
+    cdef void* take_histogram(self, bint at_once) noexcept nogil
     cdef void give_histogram(self, void* histogram) noexcept nogil
     cdef void drop_histogram(self, int32_t index) noexcept nogil
     cdef void count(self, Py_ssize_t start, Py_ssize_t stop, void* histogram) noexcept nogil
@@ -145,7 +145,7 @@ cdef class Grower(Driver):
     cdef void hand_on(
         self, const GrownNode* node, const Division* division, void* whole, void* small
     ) noexcept nogil
-    cdef Ahead* work_ahead(self, int32_t index) except? NULL nogil
+    cdef bint work_ahead(self, int32_t index) except -1 nogil
     cdef bint may_work_ahead(self, int32_t index) noexcept nogil
     cdef bint is_ready(self, int32_t index) noexcept nogil
     cdef bint choose_leaves(self, int32_t index) except -1 nogil

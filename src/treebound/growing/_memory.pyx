@@ -192,7 +192,7 @@ cdef class Grower(Driver):
         self.max_histograms = 2 + max(
             BYTES_A_ROW * n, <Py_ssize_t>MIN_BYTES
         ) // <Py_ssize_t>size
-        self.tree.nodes[0].histogram = self.take_histogram(True)
+        self.tree.nodes[0].histogram = self.new_histogram()
         self.count(0, n, self.tree.nodes[0].histogram)
         if self.ids != NULL:
             set_ranges(self.binned, self.tree.nodes[0].histogram, self.pool)
@@ -294,13 +294,13 @@ cdef class Grower(Driver):
 
     # -- histograms --------------------------------------------------------------------------
 
-    cdef void* take_histogram(self, bint at_once) except? NULL nogil:
-        """Uninitialised memory for counts; NULL if the limit is reached, unless needed at once."""
-        cdef void* histogram = self.room_for_histogram(at_once)
-        return checked(histogram) if at_once else histogram
+    cdef void* new_histogram(self) except NULL nogil:
+        """Uninitialised memory for counts."""
+        return checked(self.take_histogram(True))
 
-    cdef void* room_for_histogram(self, bint at_once) noexcept nogil:
-        """The same; NULL, too, if there is no memory."""
+    cdef void* take_histogram(self, bint at_once) noexcept nogil:
+        """The same; NULL if there is no memory or, unless needed at once, the limit is reached."""
+        # no `except? NULL`: to look for an error takes the interpreter's lock, at every NULL
         cdef void* histogram
         if self.n_histograms >= self.max_histograms and not at_once:
             return NULL
@@ -375,10 +375,10 @@ cdef class Grower(Driver):
         if self.takes_first(index):
             self.tree.push(index)
             return 0
-        if self.work_ahead(index) != NULL:
+        if self.work_ahead(index):
             return self.take_over(index)
         if node.histogram == NULL:
-            node.histogram = self.take_histogram(True)
+            node.histogram = self.new_histogram()
             self.count(node.start, node.stop, node.histogram)
         self.set_task(task, index, True)
         bounds = self.bound_columns(task, node)
@@ -562,7 +562,7 @@ cdef class Grower(Driver):
         """Partition the rows of a node."""
         cdef bint divided = False
         if self.tree.nodes[index].home == NULL and self.chains is None:
-            divided = self.work_ahead(index) != NULL
+            divided = self.work_ahead(index)
         self.add_children(index)
         self.tree.nodes[index].expanded = True
         set_relaxed(&self.n_leaves, self.n_leaves + 1)
@@ -710,14 +710,14 @@ cdef class Grower(Driver):
     # before them. Their results wait in `Ahead` until the turn of a leaf: the order of the leaves,
     # and so the tree, stays the same.
 
-    cdef Ahead* work_ahead(self, int32_t index) except? NULL nogil:
-        """Work on a leaf whose turn has come and on later ones, and return the results for it."""
-        # NULL: it is better for all threads to work on this leaf together
+    cdef bint work_ahead(self, int32_t index) except -1 nogil:
+        """Work on a leaf whose turn has come and on later ones; return False if it stays undone."""
+        # then it is better for all threads to work on this leaf together
         cdef Tasks tasks
         if self.is_ready(index):
-            return <Ahead*>self.tree.nodes[index].ahead
+            return True
         if self.pool.n_threads == 1 or not self.may_work_ahead(index):
-            return NULL
+            return False
         if self.choose_leaves(index):
             if self.n_hands < self.pool.n_threads:
                 with gil:
@@ -731,9 +731,9 @@ cdef class Grower(Driver):
             with gil:
                 raise MemoryError
         if self.is_ready(index):
-            return <Ahead*>self.tree.nodes[index].ahead
+            return True
         self.release(index)
-        return NULL
+        return False
 
     cdef bint may_work_ahead(self, int32_t index) noexcept nogil:
         """Return True if a thread may work on a leaf before its turn."""
@@ -914,10 +914,10 @@ cdef class Grower(Driver):
         if ahead.node.state == FOUND:
             ahead.left = self.new_ahead()
             ahead.right = self.new_ahead()
-            ahead.small = self.room_for_histogram(False)
+            ahead.small = self.take_histogram(False)
             return ahead.left != NULL and ahead.right != NULL
         if ahead.node.histogram == NULL:
-            ahead.node.histogram = self.room_for_histogram(True)
+            ahead.node.histogram = self.take_histogram(True)
         return ahead.node.histogram != NULL
 
     cdef int64_t* counts_ahead(self, const Ahead* ahead) noexcept nogil:

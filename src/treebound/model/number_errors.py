@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._utils.arrays import sum_of_products
+
 
 @dataclass(frozen=True)
 class NumberErrors:
@@ -29,8 +31,9 @@ class NumberErrors:
         total = float(w.sum())
         if not total:
             return cls()
-        mean = float(w @ y) / total
-        return cls(total, mean, float(w @ (y - mean) ** 2), float(w @ (y - predictions) ** 2))
+        mean = sum_of_products(w, y) / total
+        squares, losses = ((y - away) ** 2 for away in (mean, predictions))
+        return cls(total, mean, sum_of_products(w, squares), sum_of_products(w, losses))
 
     def __add__(self, other: NumberErrors) -> NumberErrors:
         weight = self.weight + other.weight

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treebound._utils.arrays import Floats
+from treebound._utils.arrays import Floats, sum_of_products
 from treebound._utils.quantities import EstimatedFigure, quantity
 from treebound.pruning.number_pruner import Validated
 
@@ -97,9 +97,9 @@ class NumberEstimate:
 def _mean(values: Floats, rows: Validated) -> EstimatedFigure:
     """Return a weighted mean and its standard error; rows of a group are not independent."""
     total = float(rows.weight.sum())
-    mean = float(values @ rows.weight) / total
+    mean = sum_of_products(values, rows.weight) / total
     if rows.groups is None:
-        squares = float(rows.weight @ (values - mean) ** 2)
+        squares = sum_of_products(rows.weight, (values - mean) ** 2)
     else:
         labels, group = np.unique(rows.groups, return_inverse=True)
         squares = float((np.bincount(group, rows.weight * (values - mean)) ** 2).sum())
@@ -110,7 +110,7 @@ def _mean(values: Floats, rows: Validated) -> EstimatedFigure:
 def _skewness(values: Floats, rows: Validated) -> float:
     """Return the absolute skewness of values over the square root of their number, below 1."""
     total = float(rows.weight.sum())
-    away, weight = values - float(values @ rows.weight) / total, rows.weight
+    away, weight = values - sum_of_products(values, rows.weight) / total, rows.weight
     if rows.groups is not None:
         group = np.unique(rows.groups, return_inverse=True)[1]
         away = np.bincount(group, weight * away).astype(np.float64)
@@ -119,7 +119,7 @@ def _skewness(values: Floats, rows: Validated) -> float:
     if scale == 0.0:
         return 0.0
     away = away / scale  # third powers of large numbers may not be finite
-    return float(abs(weight @ away**3) / (weight @ away**2) ** 1.5)
+    return abs(sum_of_products(weight, away**3)) / sum_of_products(weight, away**2) ** 1.5
 
 
 def scaled_residuals(rows: Validated) -> Floats:

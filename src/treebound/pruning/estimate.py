@@ -183,7 +183,7 @@ class TrueClasses(NamedTuple):
 
     def loss(self, predicted: NDArray[np.integer[Any]]) -> tuple[float, float]:
         """Return the number of misclassified rows, and the cost of all predictions."""
-        return float(self.times @ (predicted != self.classes)), self._cost(predicted)
+        return float(self.times[predicted != self.classes].sum()), self._cost(predicted)
 
     def tally(self, predicted: NDArray[np.integer[Any]], n: int) -> Tally:
         """Return the counts by class, of ``n`` classes."""

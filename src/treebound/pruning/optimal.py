@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
+from treebound._utils._pool import each
 from treebound._utils.arrays import Floats, Ints
 from treebound.pruning.base import PruningResult
 from treebound.pruning.costs import Costs
@@ -192,12 +193,20 @@ def best_sizes(sizes: BestBySize, objective: Objective, weights: Floats) -> Ints
         return _first_least(objective.at_weights(sizes.errors(), weights)) + 1
     leaves = np.arange(1, whole + 1)
     corners, errors = sizes.hull()
-    lower = objective.at_weights(np.interp(leaves, corners, errors), weights)
-    at_corners = lower[:, corners - 1]
+    labels, tree = objective.terms(np.interp(leaves, corners, errors))
+
+    def compared(weight: float) -> tuple[Floats, float]:
+        """The scores at the corners, and the least one between them."""
+        lower = labels + weight * tree
+        at_corners = lower[corners - 1]
+        lower[corners - 1] = np.inf
+        return at_corners, float(lower.min())
+
+    at_each, between = zip(*each(compared, weights.tolist()), strict=True)
+    at_corners = np.array(at_each)
     reached = at_corners.min(axis=1)
     slack = 1e-9 * (1.0 + np.abs(reached))  # for rounding errors of the hull
-    lower[:, corners - 1] = np.inf
-    settled = lower.min(axis=1) > reached + slack  # as nothing between the corners is lower
+    settled = np.array(between) > reached + slack  # as nothing between the corners is lower
     settled &= _rising(objective, errors)
     best = corners[_first_least(at_corners)]
     if not settled.all():

@@ -151,11 +151,17 @@ class Objective:
 
     def at_weights(self, errors: Floats, weights: Floats) -> Floats:
         """The score of trees of 1, 2, ... leaves at several weights: shape (n_weights, n_trees)."""
+        labels, tree = self.terms(errors)
+        return labels + weights[:, None] * tree
+
+    def terms(self, errors: Floats) -> tuple[Floats, Floats]:
+        """The terms of the labels and of the trees in the score of trees of 1, 2, ... leaves."""
         most = len(errors)
         weightless = replace(self, weight=0.0) if self.weight else self
         tree = _tree_terms(weightless, 1 << (most - 1).bit_length())[:most]
-        labels = errors if self.score == "log-loss" else self._code(errors, 0.0, 0.0, weight=0.0)
-        return labels + weights[:, None] * tree
+        if self.score == "log-loss":
+            return errors, tree
+        return np.asarray(self._code(errors, 0.0, 0.0, weight=0.0), dtype=np.float64), tree
 
     def by_leaves(self, errors: Floats) -> Floats:
         """The score of trees of 1, 2, ... leaves."""

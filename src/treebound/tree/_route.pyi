@@ -14,6 +14,15 @@ def route(
     rows: NDArray[np.intp] | None = None,
     start: int = 0,
 ) -> None: ...
+def set_steps(
+    steps: NDArray[np.void],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    feature: NDArray[np.int32],
+    low: NDArray[np.float64] | None,
+    high: NDArray[np.float64],
+    missing_left: NDArray[np.uint8],
+) -> None: ...
 def walk(
     X: NDArray[np.floating[Any]],
     steps: NDArray[np.void],

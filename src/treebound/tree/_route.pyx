@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from treebound._utils._pool cimport Pool, add_whole
@@ -143,6 +144,38 @@ cdef bint is_finite(const Walking* walking, const char* first, Py_ssize_t n) noe
             if not walking.all_finite(first + i * walking.across + j * walking.stride, 1):
                 return False
     return True
+
+
+def set_steps(
+    RouteStep[::1] steps, const int32_t[::1] left, const int32_t[::1] right,
+    const int32_t[::1] feature, const double[::1] low, const double[::1] high,
+    const uint8_t[::1] missing_left,
+):
+    """Fill in the nodes of a tree in pre-order, siblings next to each other.
+
+    A value goes left from ``low`` to ``high``; without ``low`` up to ``high``.
+    """
+    cdef Py_ssize_t n = steps.shape[0], node, pairs = 0
+    cdef int32_t root_column = feature[0]
+    cdef RouteStep* step
+    place_array = np.zeros(n, np.int32)
+    cdef int32_t[::1] place = place_array
+    with nogil:
+        for node in range(n):  # invariant: the places of the node and all before it are final
+            step = &steps[place[node]]
+            step.id = <int32_t>node
+            step.missing = 0
+            if left[node] < 0:  # a leaf is its own child and accepts any value
+                step.low, step.high = -INFINITY, INFINITY
+                step.child, step.column = place[node], root_column
+                continue
+            step.child = <int32_t>(1 + 2 * pairs)
+            place[left[node]], place[right[node]] = step.child, step.child + 1
+            pairs += 1
+            step.low = low[node] if low is not None else -INFINITY
+            step.high = high[node]
+            step.column = feature[node]
+            step.missing = not missing_left[node]
 
 
 def walk(

@@ -12,7 +12,7 @@ from treebound._utils.arrays import Codes
 from treebound._utils.jobs import effective_jobs
 from treebound._utils.validation import invalid
 from treebound.data.matrix import MatrixPart
-from treebound.tree._route import SPLIT, STEP, TYPES, route, walk, walk_columns
+from treebound.tree._route import SPLIT, STEP, TYPES, route, set_steps, walk, walk_columns
 from treebound.tree._structure import COLUMN
 
 if TYPE_CHECKING:
@@ -112,22 +112,13 @@ def _steps(tree: BaseTree) -> NDArray[np.void]:
     """The nodes in the layout of ``_walk.h``, siblings next to each other."""
     if "steps" in tree._splits:
         return tree._splits["steps"]
-    records = splits(tree, "other")
-    inner = np.flatnonzero(~tree.is_leaf)
-    place = np.zeros(tree.n_nodes, dtype=np.int32)
-    place[tree.left[inner]] = 1 + 2 * np.arange(len(inner))
-    place[tree.right[inner]] = 2 + 2 * np.arange(len(inner))
-    steps = np.zeros(tree.n_nodes, dtype=STEP)
-    steps["id"][place] = np.arange(tree.n_nodes)
-    # a leaf is its own child and accepts any value
-    steps["low"], steps["high"], steps["child"] = -np.inf, np.inf, np.arange(tree.n_nodes)
-    steps["column"] = tree.feature[inner[0]]
-    at = place[inner]
-    steps["low"][at] = np.maximum(records["low"][inner], records["least"][inner])
-    steps["high"][at] = records["high"][inner]
-    steps["column"][at] = tree.feature[inner]
-    steps["child"][at] = place[tree.left[inner]]
-    steps["missing"][at] = records["missing"][inner] == 0
+    steps = np.empty(tree.n_nodes, dtype=STEP)
+    low, high, missing_left = None, tree.threshold, tree.missing_left.view(np.uint8)
+    if any(column.kind != "real" for column in tree.columns):
+        records = splits(tree, "other")
+        low, high = np.maximum(records["low"], records["least"]), records["high"].copy()
+        missing_left = (records["missing"] != 0).astype(np.uint8)
+    set_steps(steps, tree.left, tree.right, tree.feature, low, high, missing_left)
     tree._splits["steps"] = steps
     return steps
 

@@ -116,6 +116,43 @@ def test_no_more_threads_than_requested():
     assert 1 < most <= 3
 
 
+def test_a_caller_that_waits_helps_with_loops_inside_its_items():
+    """Of two threads one has no item left: the two items inside the other need both at once."""
+    both, started = threading.Barrier(2, timeout=60), threading.Barrier(2, timeout=60)
+    helped = []
+
+    def inner(_):
+        both.wait()
+        helped.append(threading.get_ident())
+
+    def outer(_):
+        started.wait()
+        if threading.current_thread() is not threading.main_thread():
+            each(inner, range(2), 2)
+
+    each(outer, range(2), 2)
+    assert len(set(helped)) == 2
+
+
+def test_nested_loops_of_several_callers_are_done_once():
+    done = [np.zeros((4, 5, 6), dtype=int) for _ in range(3)]
+
+    def call(counts):
+        for _ in range(30):
+            each(lambda i: each(lambda j: each(lambda k: count(counts, i, j, k), range(6)),
+                                range(5)), range(4), 3)  # fmt: skip
+
+    def count(counts, i, j, k):
+        counts[i, j, k] += 1
+
+    callers = [threading.Thread(target=call, args=(counts,)) for counts in done]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert all((counts == 30).all() for counts in done)
+
+
 def test_an_error_is_that_of_the_call():
     def fails(k):
         if k == 3:

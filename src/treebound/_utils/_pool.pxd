@@ -47,7 +47,7 @@ cdef class Pool:
     cdef int share(
         self, Work task, void* context, Py_ssize_t n_items, bint signals
     ) except -1 nogil
-    cdef void close(self, bint signals, bint outermost) noexcept nogil
+    cdef long long close(self, bint signals, bint outermost) noexcept nogil
     cdef void note_signals(self)
     cdef int raise_interrupt(self) except -1
 

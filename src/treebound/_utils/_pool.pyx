@@ -6,8 +6,9 @@ never waits for a thread to wake up, only for items in progress. So a busy machi
 and if it waits long for threads that do not run they are not used for some loops.
 
 Loops may be nested: those inside the items of a loop are done by threads of the same team, as far
-as these are free. So several trees with subtrees that have columns keep all threads busy, and no
-more than were requested. After a fork the child begins with no threads. Locks are those of Python,
+as these are free; among them is a caller that waits for its last items, which helps with the loops
+inside of these. So several trees with subtrees that have columns keep all threads busy, and no more
+than were requested. After a fork the child begins with no threads. Locks are those of Python,
 used without the interpreter.
 """
 
@@ -65,10 +66,10 @@ cdef extern from *:
     #endif
     }
 
-    /* The team that this thread works for; NULL outside of loops. */
-    static _Thread_local void *own_team_;
-    #define own_team() own_team_
-    #define join_team(team) (own_team_ = (team))
+    /* The loop that this thread works on; NULL outside of loops. */
+    static _Thread_local void *own_loop_;
+    #define own_loop() own_loop_
+    #define work_on(loop) (own_loop_ = (loop))
 
     /* How many threads the kernels called in this one may use; see `Threads`. */
     static _Thread_local int allowed_;
@@ -81,8 +82,8 @@ cdef extern from *:
     int64_t swap(int64_t* place, int64_t value) noexcept nogil
     void rest() noexcept nogil
     long long run_time() noexcept nogil
-    void* own_team() noexcept nogil
-    void join_team(void* team) noexcept nogil
+    void* own_loop() noexcept nogil
+    void work_on(void* loop) noexcept nogil
     int allowed() noexcept nogil
     void allow(int n) noexcept nogil
 
@@ -95,6 +96,7 @@ cdef enum:
     LATE = 200_000       # nanoseconds of waiting that are too long
     MAX_REST = 1024     # loops
     WAIT = 20_000        # microseconds between looks for signals
+    FEW_BLOCKS = 8       # of rows; if there are more threads, one each
 
 
 cdef struct Loop:
@@ -109,6 +111,7 @@ cdef struct Loop:
     bint waiting         # the caller sleeps on ``done``
     PyThread_type_lock done
     Team* team
+    Loop* outer          # the loop that it was opened in an item of; or NULL
     Loop* following      # the next open loop
 
 
@@ -155,7 +158,7 @@ cdef class Pool:
     """``n_threads`` threads, the caller among them; in an item of a loop, those of its team."""
 
     def __cinit__(self, int n_threads):
-        cdef Team* team = <Team*>own_team()
+        cdef Team* team = own_team()
         if team != NULL:
             n_threads = min(n_threads, team.n_threads)
         self.n_threads = max(n_threads, 1)
@@ -229,9 +232,8 @@ cdef class Pool:
         self, Work task, void* context, Py_ssize_t n_items, bint signals
     ) except -1 nogil:
         cdef Loop* loop = self.loop
-        cdef void* outer = own_team()
-        cdef bint outermost = outer != <void*>self.team
-        cdef long long started = now(), worked, waited
+        cdef bint outermost = own_team() != self.team
+        cdef long long started = now(), worked, helped, waited
         loop.task = task
         loop.context = context
         loop.n_items = n_items
@@ -239,13 +241,12 @@ cdef class Pool:
         loop.joined = 0
         loop.waiting = False
         loop.n_threads = <int>min(<Py_ssize_t>self.n_threads, n_items)
-        join_team(self.team)
+        loop.outer = <Loop*>own_loop()
         open_loop(loop, outermost)
         work(loop, 0)
         worked = now()
-        self.close(signals, outermost)
-        waited = now() - worked
-        join_team(outer)
+        helped = self.close(signals, outermost)
+        waited = now() - worked - helped
         if waited > worked - started + LATE and waited > 2 * load(&loop.run):
             self.last_pause = min(2 * self.last_pause + 8, MAX_REST)
             self.pause = self.last_pause
@@ -256,10 +257,15 @@ cdef class Pool:
                 self.raise_interrupt()
         return 0
 
-    cdef void close(self, bint signals, bint outermost) noexcept nogil:
-        """Close the loop when no helper is in it; Ctrl-C cancels the loops of the team."""
+    cdef long long close(self, bint signals, bint outermost) noexcept nogil:
+        """Close the loop when no helper is in it; Ctrl-C cancels the loops of the team.
+
+        Until then help with loops inside its items; return the nanoseconds of that.
+        """
         cdef Loop* loop = self.loop
-        cdef int i
+        cdef Loop* inner
+        cdef long long helped = 0
+        cdef int number = 0, i
         for i in range(PATIENCE):
             if not load(&loop.active):
                 break
@@ -269,10 +275,16 @@ cdef class Pool:
             if not loop.active:  # a helper may have joined just before, and look for an item
                 close_loop(loop, outermost)
                 unlock_crew()
-                return
-            loop.waiting = True
+                return helped
+            inner = loop_inside(loop, &number)
+            loop.waiting = inner == NULL
             unlock_crew()
-            if not signals:
+            if inner != NULL:
+                helped -= now()
+                help(inner, number)
+                leave_loop(inner, False)
+                helped += now()
+            elif not signals:
                 PyThread_acquire_lock(loop.done, 1)
             elif PyThread_acquire_lock_timed(loop.done, WAIT, 0) != PY_LOCK_ACQUIRED:
                 lock_crew()
@@ -297,9 +309,15 @@ cdef class Pool:
         return 0
 
 
+cdef Team* own_team() noexcept nogil:
+    """The team that this thread works for; NULL outside of loops."""
+    cdef Loop* loop = <Loop*>own_loop()
+    return loop.team if loop != NULL else NULL
+
+
 cdef int threads_here() noexcept nogil:
     """How many threads a kernel may use: those of its team, else as `Threads` allows."""
-    cdef const Team* team = <const Team*>own_team()
+    cdef const Team* team = own_team()
     return team.n_threads if team != NULL else max(allowed(), 1)
 
 
@@ -393,6 +411,8 @@ cdef void open_loop(Loop* loop, bint outermost) noexcept nogil:
     lock_crew()
     loop.team.active += outermost
     wanted = min(loop.n_threads - 1, loop.team.n_threads - loop.team.active)
+    if wanted < loop.n_threads - 1:
+        wake_outer(loop.outer)
     while place[0] != NULL:
         place = &place[0].following
     place[0] = loop
@@ -414,6 +434,15 @@ cdef void wake_some(int wanted) noexcept nogil:
             wanted -= 1
 
 
+cdef void wake_outer(Loop* loop) noexcept nogil:
+    """Wake the caller of the innermost of these loops that waits; with the lock of the crew."""
+    while loop != NULL and not loop.waiting:
+        loop = loop.outer
+    if loop != NULL:
+        loop.waiting = False
+        PyThread_release_lock(loop.done)
+
+
 cdef void close_loop(Loop* loop, bint outermost) noexcept nogil:
     """Take a loop without helpers out of those that are open; with the lock of the crew."""
     cdef Loop** place = &crew.first
@@ -426,23 +455,56 @@ cdef void close_loop(Loop* loop, bint outermost) noexcept nogil:
 
 
 cdef void work(Loop* loop, int thread) noexcept nogil:
+    cdef void* outer = own_loop()
     cdef int64_t item = add(&loop.next, 1)
+    work_on(loop)
     while item < loop.n_items:
         loop.task(loop.context, item, thread)
         item = add(&loop.next, 1)
+    work_on(outer)
+
+
+cdef void help(Loop* loop, int thread) noexcept nogil:
+    cdef long long began = run_time()
+    work(loop, thread)
+    add(&loop.run, run_time() - began)
+
+
+cdef bint has_room(Loop* loop) noexcept nogil:
+    """Whether a loop has items for another helper; with the lock of the crew."""
+    return loop.joined + 1 < loop.n_threads and load(&loop.next) < loop.n_items
+
+
+cdef Loop* loop_inside(Loop* outer, int* number) noexcept nogil:
+    """Join the oldest loop of the team inside items of this one, or NULL; with the crew's lock.
+
+    Who waits for this one is among the threads that are at work for the team already.
+    """
+    cdef Loop* loop = crew.first
+    while loop != NULL and not (
+        loop.team == outer.team and has_room(loop) and is_inside(loop, outer)
+    ):
+        loop = loop.following
+    if loop != NULL:
+        loop.joined += 1
+        number[0] = loop.joined
+        add(&loop.active, 1)
+    return loop
+
+
+cdef bint is_inside(Loop* loop, Loop* outer) noexcept nogil:
+    while loop != NULL and loop.outer != outer:
+        loop = loop.outer
+    return loop != NULL
 
 
 cdef Loop* join_loop(int* number) noexcept nogil:
-    """The oldest loop that has items and room for a helper, or NULL."""
+    """Join the oldest loop that has items and room for a helper, or NULL."""
     cdef Loop* loop
     cdef int wanted = 0
     lock_crew()
     loop = crew.first
-    while loop != NULL and (
-        loop.joined + 1 >= loop.n_threads
-        or loop.team.active >= loop.team.n_threads
-        or load(&loop.next) >= loop.n_items
-    ):
+    while loop != NULL and not (has_room(loop) and loop.team.active < loop.team.n_threads):
         loop = loop.following
     if loop != NULL:
         loop.joined += 1
@@ -458,10 +520,10 @@ cdef Loop* join_loop(int* number) noexcept nogil:
     return loop
 
 
-cdef void leave_loop(Loop* loop) noexcept nogil:
+cdef void leave_loop(Loop* loop, bint of_crew) noexcept nogil:
     """After this its caller may free the loop."""
     lock_crew()
-    loop.team.active -= 1
+    loop.team.active -= of_crew
     if add(&loop.active, -1) == 1 and loop.waiting:
         loop.waiting = False
         PyThread_release_lock(loop.done)
@@ -473,18 +535,13 @@ cdef void live(void* argument) noexcept nogil:
     cdef Worker* worker = <Worker*>argument
     cdef Loop* loop
     cdef int64_t seen
-    cdef long long began
     cdef int i, number = 0
     while True:
         seen = load(&crew.opened)
         loop = join_loop(&number)
         if loop != NULL:
-            began = run_time()
-            join_team(loop.team)
-            work(loop, number)
-            join_team(NULL)
-            add(&loop.run, run_time() - began)
-            leave_loop(loop)
+            help(loop, number)
+            leave_loop(loop, True)
             continue
         for i in range(PATIENCE):
             if load(&crew.opened) != seen:
@@ -616,8 +673,9 @@ def threads_in_context():
 
 def blocks(Py_ssize_t n_rows, Py_ssize_t least=16384):
     """The ends of blocks of rows for `each`: one for each thread, or some, but not too small."""
+    # more of them would balance the threads better, but each takes the interpreter's lock
     cdef Py_ssize_t n_threads = threads_here(), n, i
-    n = 1 if n_threads == 1 else max(1, min(4 * n_threads, n_rows // least))
+    n = 1 if n_threads == 1 else max(1, min(max(n_threads, <Py_ssize_t>FEW_BLOCKS), n_rows // least))
     ends = [n_rows * i // n for i in range(n + 1)]
     return list(zip(ends[:-1], ends[1:]))
 
@@ -631,7 +689,7 @@ cdef enum:
 cdef bint look_for_signals(long long* looked) except -1 nogil:
     """Raise KeyboardInterrupt if it is pending; whether it looked, as it does after every pause."""
     cdef long long time = now()
-    cdef Team* team = <Team*>own_team()
+    cdef Team* team = own_team()
     if 0 <= time - looked[0] < PAUSE:
         return False
     looked[0] = time
@@ -644,6 +702,6 @@ cdef bint look_for_signals(long long* looked) except -1 nogil:
 
 cdef void stop_others() noexcept nogil:
     """Make the other threads of this one's team end with a KeyboardInterrupt."""
-    cdef Team* team = <Team*>own_team()
+    cdef Team* team = own_team()
     if team != NULL:
         store(&team.cancelled, 1)

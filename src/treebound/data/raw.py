@@ -98,8 +98,8 @@ def distinct_values(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.inte
     """The sorted distinct values, and which of them every row has."""
     if values.dtype.kind in "iub" and len(values):
         ends = [slice(*end) for end in blocks(len(values))]
-        low = int(min(each(lambda rows: values[rows].min(), ends)))
-        high = int(max(each(lambda rows: values[rows].max(), ends)))
+        lows, highs = zip(*each(lambda at: (values[at].min(), values[at].max()), ends), strict=True)
+        low, high = int(min(lows)), int(max(highs))
         if high - low < _SPAN and high < 2**63:
             at = np.empty(len(values), dtype=np.int32)
             native = np.uint8 if values.dtype.kind == "b" else values.dtype.newbyteorder("=")

@@ -167,7 +167,8 @@ class Sample(EncodedRows):
         """Total weight of each class."""
         if self.weight is None:
             return count_of_codes(self.y, self.n_classes).astype(np.float64)
-        return np.bincount(self.y, weights=self.weight, minlength=self.n_classes)
+        sums = np.bincount(self.y, weights=self.weight, minlength=self.n_classes)
+        return sums.astype(np.float64, copy=False)
 
     def part(self, rows: NDArray[Any] | slice) -> Sample:
         """Select rows.

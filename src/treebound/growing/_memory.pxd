@@ -77,7 +77,8 @@ cdef class Grower(Driver):
     cdef object order           # the memory of its rows and labels
     cdef Columns columns
     cdef void** counters        # one per thread; the first is that of the node
-    cdef Py_ssize_t n_histograms, max_histograms
+    cdef Py_ssize_t n_histograms, max_histograms    # in use, and at most
+    cdef void* spare                # a list of histograms that no node needs
     # nominal columns only
     cdef dict chains            # by leaf: the rows at the beginning, and `Categories`; or None
     cdef uint32_t[::1] rows     # by leaf
@@ -119,6 +120,7 @@ cdef class Grower(Driver):
     cdef void* new_histogram(self) except NULL nogil
     cdef void* take_histogram(self, bint at_once) noexcept nogil
     cdef void give_histogram(self, void* histogram) noexcept nogil
+    cdef void free_spare(self) noexcept nogil
     cdef void drop_histogram(self, int32_t index) noexcept nogil
     cdef void count(self, Py_ssize_t start, Py_ssize_t stop, void* histogram) noexcept nogil
     cdef int sort_and_search(self, int32_t index, const uint32_t* ids) except -1 nogil

@@ -257,6 +257,7 @@ cdef class Grower(Driver):
         if self.tree.n_nodes and self.tree.nodes[0].histogram != NULL:
             self.give_histogram(self.tree.nodes[0].histogram)
             self.tree.nodes[0].histogram = NULL
+        self.free_spare()
         for i in range(self.pool.n_threads):
             if self.columns.finders != NULL:
                 free_finder(&self.columns.finders[i])
@@ -304,16 +305,32 @@ cdef class Grower(Driver):
         cdef void* histogram
         if self.n_histograms >= self.max_histograms and not at_once:
             return NULL
-        histogram = malloc(
-            size_of(&self.binned.counted) + self.n_columns * sizeof(ColumnBounds)
-        )
+        histogram = self.spare
+        if histogram != NULL:
+            self.spare = (<void**>histogram)[0]
+        else:
+            histogram = malloc(
+                size_of(&self.binned.counted) + self.n_columns * sizeof(ColumnBounds)
+            )
         self.n_histograms += histogram != NULL
         return histogram
 
     cdef void give_histogram(self, void* histogram) noexcept nogil:
-        """Return a histogram that a node no longer needs."""
-        self.n_histograms -= histogram != NULL
-        free(histogram)
+        """Keep a histogram that a node no longer needs for another one."""
+        # threads that allocate and free large blocks wait for each other
+        if histogram == NULL:
+            return
+        self.n_histograms -= 1
+        (<void**>histogram)[0] = self.spare
+        self.spare = histogram
+
+    cdef void free_spare(self) noexcept nogil:
+        """Free the histograms that no node needs."""
+        cdef void* histogram = self.spare
+        while histogram != NULL:
+            self.spare = (<void**>histogram)[0]
+            free(histogram)
+            histogram = self.spare
 
     cdef void drop_histogram(self, int32_t index) noexcept nogil:
         self.give_histogram(self.tree.nodes[index].histogram)
@@ -1112,6 +1129,7 @@ cdef class Grower(Driver):
         self.root_of = np.zeros(n, dtype=np.int32)
         for i in range(n):
             self.release(leaves[i])
+        self.free_spare()
         self.hire(min(n, self.pool.n_threads))
         (<Grower>self.hands[0]).progress = self.report_all
         with nogil:

@@ -119,7 +119,8 @@ def _skewness(values: Floats, rows: Validated) -> float:
     if scale == 0.0:
         return 0.0
     away = away / scale  # third powers of large numbers may not be finite
-    return abs(sum_of_products(weight, away**3)) / sum_of_products(weight, away**2) ** 1.5
+    cubes, squares = (sum_of_products(weight, away**power) for power in (3, 2))
+    return float(abs(cubes) / squares**1.5)
 
 
 def scaled_residuals(rows: Validated) -> Floats:

@@ -97,7 +97,7 @@ cdef extern from * nogil:
     }
 
     #define ADD_TERMS(name, value_t, word_of) \\
-    FOR_THIS_PROCESSOR \\
+    FOR_WIDE_INTEGERS \\
     static void name( \\
         const value_t *restrict values, const uint64_t *restrict keys, ptrdiff_t n_rows, \\
         ptrdiff_t width, uint64_t *restrict hashes) \\

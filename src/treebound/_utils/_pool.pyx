@@ -478,7 +478,7 @@ cdef bint has_room(Loop* loop) noexcept nogil:
 cdef Loop* loop_inside(Loop* outer, int* number) noexcept nogil:
     """Join the oldest loop of the team inside items of this one, or NULL; with the crew's lock.
 
-    Who waits for this one is among the threads that are at work for the team already.
+    The thread that waits for this one is among those that are at work for the team already.
     """
     cdef Loop* loop = crew.first
     while loop != NULL and not (

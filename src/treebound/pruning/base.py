@@ -212,14 +212,15 @@ class BasePruner(Parameters, Pruner):
         *,
         validation: Sample | NodeSums | None = None,
         grow: Grow | None = None,
-        search: Search | None = None,
-        folds: Sequence[Any] | None = None,
     ) -> PruningResult:
+        return self._prune(tree, PruningRows(sample, validation, grow))
+
+    def _prune(self, tree: Tree, rows: PruningRows) -> PruningResult:
         start = perf_counter()
         self._check()
-        if sample is not None:
-            _check_counts(tree, sample)
-        result = self._search(tree, PruningRows(sample, validation, grow, search, folds))
+        if rows.sample is not None:
+            _check_counts(tree, rows.sample)
+        result = self._search(tree, rows)
         return replace(result, score=float(result.score), fit_time=perf_counter() - start)
 
     def _check(self) -> None:

@@ -264,7 +264,7 @@ cdef class Pool:
         """
         cdef Loop* loop = self.loop
         cdef Loop* inner
-        cdef long long helped = 0
+        cdef long long helped = 0, looked = now()
         cdef int number = 0, i
         for i in range(PATIENCE):
             if not load(&loop.active):
@@ -284,6 +284,10 @@ cdef class Pool:
                 help(inner, number)
                 leave_loop(inner, False)
                 helped += now()
+                if signals and now() - looked > 1000 * WAIT:
+                    looked = now()
+                    with gil:
+                        self.note_signals()
             elif not signals:
                 PyThread_acquire_lock(loop.done, 1)
             elif PyThread_acquire_lock_timed(loop.done, WAIT, 0) != PY_LOCK_ACQUIRED:

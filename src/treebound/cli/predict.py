@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from json import dumps
+from os.path import isfile
 from typing import TYPE_CHECKING
 
+from treebound._utils.ahead import read_ahead
 from treebound._utils.progress import Progress
 from treebound._utils.validation import as_int, invalid
 from treebound.cli.app import command, console
@@ -95,7 +97,10 @@ def predict(
     writing = table_writer(output, loaded, proba)
     with writing as writer, progress(f"reading {data}", quiet) as show:
         done, n_rows = 0, source.n_rows()
-        for chunk in source.chunks(chunk_rows, None if keep else columns.names):
+        chunks = source.chunks(chunk_rows, None if keep else columns.names)
+        if all(isfile(path) for path in paths):  # rows of a pipe may be long in coming
+            chunks = read_ahead(chunks, 1)
+        for chunk in chunks:
             table = chunk.table()  # checks the columns, even without rows
             nodes = loaded.apply(table, n_jobs=-1) if len(chunk) else None
             extra = (chunk.arrow() if form == "parquet" else chunk.native()) if keep else None

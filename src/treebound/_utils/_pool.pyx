@@ -97,6 +97,7 @@ cdef enum:
     MAX_REST = 1024     # loops
     WAIT = 20_000        # microseconds between looks for signals
     FEW_BLOCKS = 8       # of rows; if there are more threads, one each
+    BLOCK_VALUES = 1 << 17  # in a block, at least
 
 
 cdef struct Loop:
@@ -675,11 +676,16 @@ def threads_in_context():
     return threads_here()
 
 
-def blocks(Py_ssize_t n_rows, Py_ssize_t least=16384):
-    """The ends of blocks of rows for `each`: one for each thread, or some, but not too small."""
+def blocks(Py_ssize_t n_rows, Py_ssize_t width=1):
+    """The ends of blocks of rows for `each`: one for each thread, or some, but not too small.
+
+    ``width`` is the number of values in a row.
+    """
     # more of them would balance the threads better, but each takes the interpreter's lock
-    cdef Py_ssize_t n_threads = threads_here(), n, i
-    n = 1 if n_threads == 1 else max(1, min(max(n_threads, <Py_ssize_t>FEW_BLOCKS), n_rows // least))
+    cdef Py_ssize_t n_threads = threads_here(), n = 1, i
+    if n_threads > 1:
+        n = max(n_threads, <Py_ssize_t>FEW_BLOCKS)
+        n = max(1, min(n, n_rows * width // BLOCK_VALUES))
     ends = [n_rows * i // n for i in range(n + 1)]
     return list(zip(ends[:-1], ends[1:]))
 

@@ -61,7 +61,7 @@ def _limits() -> list[int]:
 
 def take(values: NDArray[Any], places: NDArray[np.integer[Any]]) -> NDArray[Any]:
     """Return ``values[places]``, copied by the threads of the context."""
-    if values.dtype == object or len(ends := blocks(len(places))) < 2:
+    if values.dtype == object or len(ends := blocks(len(places), values[:1].size)) < 2:
         return values.take(places, axis=0)
     taken = np.empty((len(places), *values.shape[1:]), dtype=values.dtype)
 

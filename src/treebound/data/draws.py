@@ -506,7 +506,7 @@ def row_keys(matrix: Matrix, seed: int | None) -> Keys:
         for column in columns:
             chain_column(column[rows], keys[rows])
 
-    each(chain, blocks(matrix.n_rows))
+    each(chain, blocks(matrix.n_rows, len(matrix.columns)))
     if seed is not None and whole is matrix:
         known[seed] = keys
     return keys

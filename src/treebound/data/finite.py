@@ -17,10 +17,10 @@ def missing_columns(
     """Which of the needed columns have missing values; infinity in these is an error."""
     # Fast check: a sum is finite unless a value is not, or the sum overflows.
     with np.errstate(over="ignore", invalid="ignore"):
-        totals = each(lambda ends: dense[slice(*ends)].sum(), blocks(len(dense)))
+        totals = each(lambda ends: dense[slice(*ends)].sum(), blocks(*dense.shape))
         if np.isfinite(totals).all():
             return [False] * dense.shape[1]
-        sums = sum(each(lambda ends: dense[slice(*ends)].sum(axis=0), blocks(len(dense))))
+        sums = sum(each(lambda ends: dense[slice(*ends)].sum(axis=0), blocks(*dense.shape)))
     wanted = np.ones(len(labels), dtype=bool) if needed is None else np.asarray(needed, dtype=bool)
     doubtful: list[int] = np.flatnonzero(~np.isfinite(sums) & wanted).tolist()
     have = each(lambda i: check_finite(dense[:, i], labels[i]), doubtful)

@@ -275,7 +275,7 @@ class NumericTarget:
             of_rows = None if weights is None else weights[some]
             set_channels(channels[some], values[some], of_rows, exact_weights, shift)
 
-        each(fill, blocks(len(y)))
+        each(fill, blocks(*channels.shape))
         rounded = scale.digits is None and scale.most > 0.0
         lightest = max(1.0, float(np.rint(np.ldexp(facts.min_weight, total.shift))))
         return cls(

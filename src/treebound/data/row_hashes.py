@@ -70,7 +70,7 @@ def row_hashes(
             add_codes(values[block], its_terms, hashes[block])
         finish(hashes[block])
 
-    each(hash_block, blocks(len(y)))
+    each(hash_block, blocks(len(y), width))
     return hashes
 
 

@@ -152,7 +152,7 @@ def _dense_summaries(dense: NDArray[Any]) -> tuple[ColumnSummary, ...]:
         return low, high, *rows
 
     lows, highs, at_low, at_high, missing = (
-        np.array(part) for part in zip(*each(extremes, blocks(len(dense))), strict=True)
+        np.array(part) for part in zip(*each(extremes, blocks(*dense.shape)), strict=True)
     )
     low, high = lows.min(axis=0), highs.max(axis=0)
     at_low = np.where(lows == low, at_low, 0).sum(axis=0)

@@ -16,7 +16,8 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 from treebound._utils._pool cimport Pool
 from treebound.growing._layout cimport (
-    NOMINAL, Packing, REAL, Scratch, allocate, read_values, row_of, source_of, value_at, zeros,
+    NOMINAL, Packing, REAL, Scratch, allocate, read_values, relaxed_flag, row_of, set_relaxed_flag,
+    source_of, value_at, zeros,
 )
 from treebound.growing._sorted cimport (
     Presorted, enlarge_scratch, free_scratch, key_of, packing_of, presort, value_of,
@@ -321,8 +322,8 @@ cdef inline void find_cuts(
         value, bin = values[i], bins[i]
         note(&seen, value)
         # Without a branch on the value alone: it would often be mispredicted.
-        if single[bin] & (value != coder.values[bin]) & (value == value):
-            single[bin] = False
+        if relaxed_flag(single + bin) & (value != coder.values[bin]) & (value == value):
+            set_relaxed_flag(single + bin, False)  # other threads may do the same
         codes[LANES * i] = <code_t>bin if value == value else missing
     extent[0] = seen
 

@@ -10,7 +10,7 @@
 # blocks or on threads.
 
 from libc.math cimport NAN
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 
 cdef extern from *:
@@ -22,6 +22,8 @@ cdef extern from *:
     ctypedef long long int128_t "__int128"
     int64_t relaxed(int64_t* place) noexcept nogil
     void set_relaxed(int64_t* place, int64_t value) noexcept nogil
+    uint8_t relaxed_flag "relaxed" (uint8_t* place) noexcept nogil
+    void set_relaxed_flag "set_relaxed" (uint8_t* place, uint8_t value) noexcept nogil
 
 
 # Sums of squares: 64 bits where the total weight is below 2^31, else 128.

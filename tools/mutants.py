@@ -18,12 +18,13 @@ import ast
 import copy
 import json
 import os
-import random
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,8 +40,9 @@ TESTS = {
     "data/parts.py": ["data/test_parts.py", "data/test_memory_and_stream.py"],
     "data/spill.py": ["data/test_parts.py", "growing/test_shards.py",
                       "data/test_memory_and_stream.py", "estimators/test_streams.py"],
-    "certificate/row_record.py": ["certificate/test_row_record.py", "certificate/test_messages.py",
-                                  "certificate/test_kinds.py"],
+    "certificate/row_record.py": ["certificate/test_row_record.py",
+                                  "certificate/test_stated_values.py",
+                                  "certificate/test_messages.py", "certificate/test_kinds.py"],
     "certificate/held_out.py": ["certificate/test_held_out.py", "certificate/test_folds.py",
                                 "certificate/test_kinds.py", "certificate/test_stated_values.py"],
     "certificate/certificate.py": ["certificate/test_certificate.py", "certificate/test_kinds.py",
@@ -175,18 +177,21 @@ def _drop(tree: ast.Module, statement: ast.AST) -> None:
 
 
 def mutants(number: int, seed: int, match: str = "") -> list[Mutant]:
-    """Draw places of all modules together."""
+    """Draw places of all modules together; a place is drawn again if its line did not change."""
     texts = {name: (SOURCE / name).read_text("utf-8") for name in TESTS if match in name}
     trees = {name: ast.parse(text) for name, text in texts.items()}
-    places = [
-        (name, at)
-        for name, tree in trees.items()
-        for at, (node, kind) in enumerate(changes(tree))
-        if not _without_effect(name, texts[name].splitlines()[_line(node) - 1], kind)
-    ]
-    drawn = random.Random(seed).sample(places, min(number, len(places)))
+    places, seen = [], Counter[str]()
+    for name, tree in trees.items():
+        lines = texts[name].splitlines()
+        for at, (node, kind) in enumerate(changes(tree)):
+            source = lines[_line(node) - 1].strip()
+            if not _without_effect(name, source, kind):
+                place = f"{seed} {name} {source} {kind} {ast.unparse(node)}"
+                seen[place] += 1
+                rank = blake2b(f"{place} {seen[place]}".encode()).digest()
+                places.append((rank, name, at))
     result = []
-    for name, at in sorted(drawn):
+    for name, at in sorted((name, at) for _, name, at in sorted(places)[:number]):
         text, line, change = changed(trees[name], at)
         result.append(Mutant(name, line, change, text))
     return result

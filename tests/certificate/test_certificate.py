@@ -275,6 +275,40 @@ def test_declared_columns_name_no_row():
     assert certificate.log_price == pytest.approx(price)
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "splits"),
+    [
+        # To the right: of 3 names below the root each may be its category, then of 2.
+        ([1, -1, 3, -1, 5, -1, -1], [2, -1, 4, -1, 6, -1, -1], 3 * 2),
+        # To the left: names there are of the category of the root, which occurs 3 times in 3.
+        ([1, 2, 3, -1, -1, -1, -1], [6, 5, 4, -1, -1, -1, -1], 1 * 1),
+    ],
+)
+def test_a_category_is_one_of_those_that_occur_often_enough_among_the_names(left, right, splits):
+    """Two splits on an undeclared column, then one on a number; a row names each of them."""
+    columns = (Column("c", "nominal", tuple("abcde")), Column("x", missing=True))
+    inner = np.array(left) > 0
+    feature, names = np.full(7, -1), np.full(7, -1)
+    feature[inner], names[inner] = [0, 0, 1], [3, 7, 9]
+    counts = (
+        np.where(inner, 0, [9, 900, 300, 300, 90, 90, 300])[:, None] * np.eye(2)[[0, 1] * 3 + [0]]
+    )
+    for node in np.flatnonzero(inner)[::-1]:
+        counts[node] = counts[left[node]] + counts[right[node]]
+    tree = Tree(
+        feature=feature, threshold=np.where(feature == 1, 0.5, np.nan),
+        category=np.where(feature == 0, [0, 1] + [2] * 5, -1), missing_left=np.zeros(7, bool),
+        left=left, right=right, counts=counts, rows=counts.sum(axis=1).astype(int),
+        columns=columns, classes=np.arange(2), names=names,
+    )  # fmt: skip
+    certificate = certify_tree(tree)
+    assert (certificate.method, certificate.named_rows) == ("compression", 3)
+    # missing values go to either side of the threshold, or are separated from all others
+    m = int(tree.rows[0])
+    price = log_message_weight(m, certificate.leaves, 2, 2, np.log(splits * 3), 3, 3)
+    assert certificate.log_price == pytest.approx(price, rel=1e-12)
+
+
 # -- when there is none --------------------------------------------------------------------------
 
 

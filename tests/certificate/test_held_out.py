@@ -410,3 +410,27 @@ def test_a_tree_with_groups_has_no_training_certificate_after_pruning():
     clf = tb.BoundTreeClassifier(cv=None).fit(X, y, groups=members)
     assert clf.certificate_ is None
     assert tb.prune(clf, X, y).certificate_ is None
+
+
+@pytest.mark.parametrize("certificate", ["held-out", "folds"])
+def test_the_baseline_is_the_share_of_calibration_rows_of_other_classes(certificate):
+    rng = np.random.default_rng(0)
+    X = rng.random((900, 2))
+    y = np.where(X[:, 0] < 0.7, "often", "rare")
+    clf = tb.BoundTreeClassifier(certificate=certificate).fit(X, y)
+    rows = {bound.label: bound.m for bound in clf.certificate_.by_class}
+    baseline = rows["rare"] / (rows["rare"] + rows["often"])
+    assert 0.2 < baseline < 0.4
+    assert clf.certificate_.constant_error == pytest.approx(baseline)
+    assert clf.prune_to(1).certificate_.constant_error == pytest.approx(baseline)
+
+
+@pytest.mark.parametrize(("leaves", "alone"), [(1, False), (2, True), (3, True)])
+def test_a_tree_that_could_be_pruned_is_certified_alone(leaves, alone):
+    """Its bound and those of its prunings hold together with a smaller probability."""
+    X = np.arange(600.0)[:, None]
+    y = np.minimum(X[:, 0] // 200, leaves - 1).astype(int)
+    clf = tb.BoundTreeClassifier(certificate="held-out", pruning="cost-complexity").fit(X, y)
+    assert clf.pruning_path_.n_considered == clf.n_leaves_ == leaves
+    text = "bounds hold with probability 1 - 2 delta"
+    assert (text in clf.certificate_.explain()) == alone

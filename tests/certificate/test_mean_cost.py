@@ -1,5 +1,6 @@
 """Limits on mean costs by betting."""
 
+from dataclasses import replace
 from fractions import Fraction
 from math import log, sqrt
 
@@ -8,7 +9,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 import treebound as tb
-from treebound.certificate.mean_cost import certify_mean_cost, in_orders
+from treebound.certificate.mean_cost import MeanCost, certify_mean_cost, in_orders
 from treebound.certificate.prior import prior_bound
 from treebound.model.guarantees import certify_cost
 
@@ -103,3 +104,25 @@ def test_of_folds_each_has_its_share_of_delta():
     four, one = clf.certify_cost(costs={0: 5.0}), clf.certify_cost(costs={0: 5.0}, delta=0.2)
     assert (four.delta, one.delta) == (0.05, 0.2)
     assert four.cost > one.cost > four.mean
+
+
+def test_if_no_cost_can_occur_the_bound_is_zero():
+    nothing = certify_mean_cost([0.0, 0.0, 0.0], 0.0, 0.1)
+    assert nothing == MeanCost(cost=0.0, mean=0.0, m=3, most=0.0, delta=0.1)
+    assert "costs at most 0 on average (0 on the 3 counted here)." in str(nothing)
+
+
+def test_a_note_follows_the_sentence_and_rows_of_groups_are_named():
+    plain = certify_mean_cost([0.0, 1.0, 0.0], 2.0)
+    assert str(plain).startswith("With probability 95 %, a new example costs at most ")
+    assert str(plain).endswith("on the 3 counted here).")
+    assert str(replace(plain, note="A note.")) == f"{plain} A note."
+    of_groups = str(replace(plain, grouped=True))
+    assert "new examples, each a row drawn at random from a random group, cost at most" in of_groups
+
+
+def test_a_share_of_delta_is_delta_times_the_share():
+    costs = [0.0] * 30 + [0.5, 1.0]
+    part = certify_mean_cost(costs, 1.0, 0.08, log_share=log(0.25))
+    assert part.cost == certify_mean_cost(costs, 1.0, 0.02).cost
+    assert part.delta == 0.08

@@ -11,9 +11,11 @@ import pytest
 
 from treebound.certificate.monitor import (
     BETS,
+    Alarm,
     Monitor,
     Stream,
     error_monitor,
+    tolerance_monitor,
 )
 from treebound.data.targets import as_objects
 
@@ -258,3 +260,47 @@ def test_every_prediction_is_a_label():
 def test_a_limit_of_one_never_alarms():
     monitor = error_monitor(1.0)
     assert monitor.update(np.zeros(500), np.ones(500)) is None
+
+
+def test_many_outcomes_at_once_are_those_one_after_the_other():
+    outcomes = np.random.default_rng(5).random(25_000) < 0.1
+    whole, parts = Stream("errors", 0.2, 0.01), Stream("errors", 0.2, 0.01)
+    assert whole.update(outcomes) is None
+    for part in np.array_split(outcomes, 7):
+        parts.update(part)
+    assert (whole.seen, whole.events) == (25_000, outcomes.sum()) == (parts.seen, parts.events)
+    assert whole.lowest_at == parts.lowest_at
+    assert whole.log_wealth == pytest.approx(parts.log_wealth, rel=1e-9)
+
+
+def test_an_alarm_counts_no_outcome_after_it():
+    outcomes = np.r_[np.zeros(12_000, bool), np.ones(12_000, bool)]
+    stream = Stream("errors", 0.1, 0.01)
+    alarm = stream.update(outcomes)
+    assert 12_000 < alarm < 12_100
+    assert (stream.seen, stream.events) == (alarm, alarm - 12_000)
+    assert stream.since == (12_000, 0)
+
+
+def test_numbers_off_by_more_than_the_tolerance_are_errors():
+    monitor = tolerance_monitor(0.5, 2.0)
+    monitor.update([1.0, None, 4.0, np.nan, -3.0], [3.0, 0.0, 6.1, 0.0, -3.0])
+    assert (monitor.unlabelled, monitor.streams[0].seen, monitor.streams[0].events) == (2, 3, 1)
+    for predicted in ([1.0], [np.nan, 1.0], [np.inf, 1.0]):
+        with pytest.raises(ValueError, match="a finite number for each of the 2 true numbers"):
+            monitor.update([1.0, 2.0], predicted)
+    assert monitor.streams[0].seen == 3
+
+
+def test_labels_and_predictions_are_of_one_length():
+    for true, predicted in ((["a", "b"], ["a"]), (np.zeros((2, 1)), np.zeros((2, 1)))):
+        with pytest.raises(ValueError, match="one label for each of the"):
+            error_monitor(0.5).update(true, predicted)
+
+
+def test_an_alarm_prints_its_evidence_and_its_outcomes_from_one_on():
+    alarm = Alarm("the error rate", 0.1, after=1200, evidence=2345.6, since=1000, rate=0.25)
+    assert str(alarm) == (
+        "ALARM after 1,200 outcomes: the error rate is above its certified bound of 10.0 % "
+        "(evidence 2,346 to 1), probably since outcome 1,001; 25.0 % from there on."
+    )

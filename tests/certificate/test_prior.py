@@ -15,6 +15,7 @@ from support import ROOT
 from treebound.certificate.prior import (
     Prior,
     PriorOptions,
+    PriorProof,
     _edited,
     _log_columns,
     error_prices,
@@ -360,3 +361,46 @@ def test_limit_is_the_exact_one_rounded_up(m, errors, level):
     bound = prior_bound(m, errors, log(level))
     assert tail(m, errors, bound) <= Fraction(level) < tail(m, errors, bound - 1e-6)
     assert prior_bound(m, m, log(level)) == prior_bound(0, 0, log(level)) == 1.0
+
+
+def test_the_training_error_is_a_share_of_all_rows_even_of_one():
+    sample = real_sample([[0.0]], [1], 2)
+    leaf = tree_of(0, sample)  # always predicts 0
+    nothing, one = np.array([[0, 0]]), np.array([[0, 1]])
+    for counts in ((nothing, one), (one, nothing)):
+        assert PriorProof.of(leaf, 0.0, *counts).training_error == 1.0
+    assert PriorProof.of(leaf, 0.0, nothing, nothing).training_error == 0.0
+    assert PriorProof.of(leaf, 0.0, nothing, np.array([[3, 1]])).training_error == 0.25
+
+
+def test_no_tree_is_deeper_than_requested_or_than_the_prior_allows():
+    deepest = PriorOptions.of("midpoint", None).depth
+    assert PriorOptions.of("midpoint", 3).depth == 3
+    assert PriorOptions.of("midpoint", deepest + 5).depth == deepest
+    assert PriorOptions.of("observed", 3).thresholds == "observed"
+    rng = np.random.default_rng(0)
+    X = rng.random((300, 2))
+    y = (np.floor(8 * X[:, 0]) + np.floor(8 * X[:, 1])) % 2
+    for depth in (1, 2):
+        prior = Prior(real_sample(X, y, 2), options=PriorOptions(depth=depth))
+        trees = search_trees(prior, restarts=1)
+        assert max(int(one.tree.node_depth.max()) for one in trees) <= depth
+
+
+def test_trees_whose_errors_are_free_are_certified_too():
+    """Only errors on a third class cost anything, which no row has."""
+    rng = np.random.default_rng(0)
+    x = rng.random(60)
+    sample = replace(real_sample(x[:, None], x > 0.5, 3), classes=np.arange(3))
+    prior = Prior(sample, rows_a=np.arange(20), costs=[[0, 0, 0], [0, 0, 0], [1, 1, 0]])
+    for one in search_trees(prior, restarts=1):
+        assert one.cost == 0.0
+        assert prior.certify(one.tree, 0.05).risk == pytest.approx(one.risk, abs=1e-9)
+
+
+def test_the_search_reports_every_run():
+    rng = np.random.default_rng(0)
+    prior = Prior(real_sample(rng.random((50, 1)), rng.integers(0, 2, 50), 2), Draw(0))
+    runs = []
+    search_trees(prior, restarts=3, progress=runs.append)
+    assert runs == [1, 2, 3, 4]

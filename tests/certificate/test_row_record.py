@@ -235,3 +235,21 @@ def test_the_sentence_names_the_roles_that_it_is_about():
         "rows often equal validation rows by chance."
     )
     assert RowComparison(20, (RoleMatches("training", 0.01, comparable=10),)).note == ""
+
+
+@pytest.mark.parametrize("comparable", [9, 10, 11, 40, 1000])
+@pytest.mark.parametrize("chance", [0.0, 0.3, 0.5, 0.502, 0.9, 0.995])
+def test_rows_that_could_all_match_by_chance_are_those_that_would_not_be_refused(
+    comparable, chance
+):
+    matches = RoleMatches("training", chance, comparable, comparable)
+    assert matches.few == (comparable < 10)
+    if not matches.few:
+        assert matches.by_chance == (not matches.significant)
+        assert matches.by_chance == (chance**comparable >= 1e-3)
+
+
+def test_matches_are_refused_from_the_number_that_chance_does_not_explain():
+    """Of 20 rows at a chance of one in ten: six match with probability 0.011, eight with 0.0004."""
+    for matches, expected in ((0, False), (6, False), (8, True), (20, True)):
+        assert RoleMatches("training", 0.1, 20, matches).significant == expected

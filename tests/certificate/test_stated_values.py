@@ -14,8 +14,10 @@ import treebound as tb
 from treebound.certificate.abstention import abstain_by_prior, abstain_by_rows
 from treebound.certificate.by_class import by_class_on_rows
 from treebound.certificate.certificate import bound_percent, certify_counts
+from treebound.certificate.frontier import certify_proof
+from treebound.certificate.held_out import HeldOut, best_of_folds
 from treebound.certificate.mean_cost import certify_mean_cost, in_orders
-from treebound.certificate.monitor import Stream, error_monitor
+from treebound.certificate.monitor import Stream, error_monitor, tolerance_monitor
 from treebound.certificate.prior import (
     Prior,
     _edited,
@@ -32,21 +34,41 @@ from treebound.data.row_hashes import RowSketch
 from treebound.tree.split import split_of
 
 MODULES = (
-    "abstention", "by_class", "certificate", "frontier", "held_out", "mean_cost", "prior",
-    "row_record",
+    "abstention", "by_class", "certificate", "frontier", "held_out", "mean_cost", "monitor",
+    "prior", "row_record",
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_what_a_guarantee_rests_on_is_frozen(name):
+def dataclasses_of(name):
     module = importlib.import_module(f"treebound.certificate.{name}")
-    declared = [
+    return [
         value
         for value in vars(module).values()
         if isinstance(value, type) and dataclasses.is_dataclass(value)
     ]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_what_a_guarantee_rests_on_is_frozen(name):
+    declared = dataclasses_of(name)
     assert declared
     assert all(value.__dataclass_params__.frozen for value in declared)
+
+
+@pytest.mark.parametrize("name", ["abstention", "held_out", "prior"])
+def test_what_has_arrays_is_compared_by_identity(name):
+    """Arrays have no single truth value, so that to compare them field by field would raise."""
+    with_arrays = [
+        value
+        for value in dataclasses_of(name)
+        if any(
+            word in str(field.type)
+            for field in dataclasses.fields(value)
+            for word in ("NDArray", "Ints", "Tree")
+        )
+    ]
+    assert with_arrays
+    assert all(value.__eq__ is object.__eq__ for value in with_arrays)
 
 
 def nominal(n, identifiers):
@@ -212,3 +234,155 @@ def test_the_chance_of_a_match_has_the_stated_margin():
     distinct = np.arange(1, 101, dtype=np.uint64)
     once = RowRecord({"training": RowSketch.of(distinct)}).compare(distinct, 100)
     assert once.by_role[0].chance == pytest.approx(3.0 / 100.0)
+
+
+def test_the_chance_of_a_match_is_that_of_good_and_turing_and_three_deviations_of_esty():
+    # 40 rows occur once, 20 twice and 10 three times: n = 110, f1 = 40, f2 = 20
+    hashes = np.repeat(np.arange(70, dtype=np.uint64), [1] * 40 + [2] * 20 + [3] * 10)
+    matches = RowRecord({"training": RowSketch.of(hashes)}).compare(hashes, 110).by_role[0]
+    variance = (40 * (1 - 40 / 110) + 2 * 20) / 110**2
+    assert matches.chance == pytest.approx(1 - 40 / 110 + 3 * variance**0.5 + 3 / 110)
+
+
+BY_NUMBER = "the calibration rows were drawn by number, not by label"
+SPLITS = "splits are thresholds and comparisons with one category"
+CHECKED = [
+    ({}, {"every example counts once: there are no weights", SPLITS}),
+    (
+        {"thresholds": "observed"},
+        {
+            "every example counts once: there are no weights",
+            SPLITS,
+            "every threshold is the value of a training example",
+        },
+    ),
+    (
+        {"class_weight": "balanced"},
+        {
+            "errors are counted by rows, each once: the bound is about new rows without weights",
+            SPLITS,
+        },
+    ),
+    ({"certificate": "held-out"}, {BY_NUMBER}),
+    ({"certificate": "folds"}, {BY_NUMBER}),
+    (
+        {"certificate": "prior"},
+        {"the rows that define the prior were drawn by number, not by label"},
+    ),
+]
+
+
+def noisy_table(rows=400, noise=0.2):
+    rng = np.random.default_rng(0)
+    X = rng.random((rows, 3)).round(2)
+    return X, ((X[:, 0] > 0.5) ^ (rng.random(rows) < noise)).astype(int)
+
+
+def checked(certificate):
+    return {one.text for one in certificate.assumptions if one.checked}
+
+
+@pytest.mark.parametrize(("options", "expected"), CHECKED)
+def test_only_what_the_program_can_check_is_called_checked(options, expected):
+    clf = tb.BoundTreeClassifier(**options).fit(*noisy_table())
+    assert checked(clf.certificate_) == expected
+    stated = [one.text for one in clf.certificate_.assumptions if not one.checked]
+    assert sum("independent draws, as the new ones will be" in text for text in stated) == 1
+
+
+def test_a_tree_that_shares_delta_states_it_as_checked():
+    X, y = noisy_table()
+    clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
+    path = clf.pruning_path_
+    moved = clf.prune_to(step=0 if path.chosen else 1)
+    shared = f"it is one of {path.n_considered} trees that prune_to can reach, which share delta"
+    assert checked(moved.certificate_) == {BY_NUMBER, shared}
+    counted = HeldOut.of(Sample.learn(X, y), clf.tree_, clf.tree_)
+    held_out = dataclasses.replace(counted, alternatives=3)
+    one_of_three = held_out.certificate(0.05, clf.tree_, None)
+    assert checked(one_of_three) == {BY_NUMBER, "it is one of 3 alternatives, which share delta"}
+    again = certify_counts(held_out.errors, held_out.m, 0.05 / 3)
+    assert (one_of_three.risk, one_of_three.delta) == (again.risk, 0.05)
+
+
+def test_a_landscape_and_declared_categories_are_stated_and_undeclared_ones_are_checked():
+    X, y = noisy_table()
+    tree = tb.BoundTreeClassifier().fit(X, y).tree_
+    given = certify_tree(tree, landscape=tb.Landscape(real=3))
+    known = "the landscape given was known before the data were seen"
+    assert [one.checked for one in given.assumptions if one.text == known] == [False]
+    columns = (*tree.columns, Column("c", "nominal", ("a", "b")))
+    undeclared = certify_tree(dataclasses.replace(tree, columns=columns))
+    assert "categories not declared count as unbounded: columns 'c'" in checked(undeclared)
+
+
+@pytest.mark.parametrize(
+    ("options", "grounds"),
+    [
+        ({}, ", by tail inversion.\nIt rests on a bound for all trees of this size at once, at "),
+        ({"thresholds": "observed"}, "It rests on 1 training row and a message that encode the "),
+        ({"certificate": "held-out"}, "It rests on rows that were not used for fitting.\n"),
+        ({"certificate": "folds"}, "It rests on the best of 3 trees, each tested on the rows "),
+        ({"certificate": "prior"}, "It rests on a prior probability that some of the rows gave"),
+    ],
+)
+def test_every_kind_explains_what_it_rests_on(options, grounds):
+    certificate = tb.BoundTreeClassifier(**options).fit(*noisy_table()).certificate_
+    assert grounds in certificate.explain()
+    assert "It rests on" not in certificate.explain(proof=False)
+    method = "the exact binomial bound" if certificate.kind != "training" else certificate.method
+    assert f"Kind: {certificate.kind}, by {method}." in certificate.explain()
+
+
+@pytest.mark.parametrize(
+    ("risk", "trivial"), [(0.9989, False), (0.999, False), (0.9991, True), (0.9996, True)]
+)
+def test_a_bound_that_is_printed_as_100_per_cent_is_no_guarantee(risk, trivial):
+    certificate = dataclasses.replace(certify_counts(90, 100), risk=risk)
+    assert certificate.vacuous == trivial
+    of_class = dataclasses.replace(
+        by_class_on_rows(["a"], np.array([9]), np.array([5]), log(0.05))[0], risk=risk
+    )
+    for sentence, nothing in (
+        (str(certificate), "Too few examples for a guarantee"),
+        (str(of_class), "too few rows for a guarantee"),
+    ):
+        assert (nothing in sentence) == trivial
+        assert ("at most 99.9 % of" in sentence) == (not trivial)
+        assert "100.0 %" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("errors", "m", "delta", "argument"),
+    [(1, 10, 0.0, "delta"), (1, 10, 1.0, "delta"), (-1, 10, 0.05, "errors"), (0, 0, 0.05, "m")],
+)
+def test_counts_out_of_range_are_refused_in_the_words_of_certify(errors, m, delta, argument):
+    with pytest.raises(ValueError, match=f"'{argument}' parameter of certify must be"):
+        certify_counts(errors, m, delta)
+
+
+def test_every_guarantee_holds_with_the_same_probability_unless_another_is_requested():
+    X, y = noisy_table()
+    clf = tb.BoundTreeClassifier(certificate="held-out").fit(X, y)
+    delta = clf.certificate_.delta
+    prior = Prior(Sample.learn(X, y), Draw(0))
+    trees = search_trees(prior, restarts=0)
+    proof = trees[-1].proof
+    counts = clf.tree_.counts.astype(np.int64)
+    of_rows = abstain_by_rows(clf.tree_, counts, len(y), 0.4)
+    guarantees = [
+        certify_tree(tb.BoundTreeClassifier().fit(X, y).tree_),
+        certify_counts(3, 100),
+        certify_mean_cost([0.0, 1.0], 1.0),
+        certify_proof(trees[-1].tree, proof),
+        of_rows,
+        abstain_by_prior(trees, 0.4),
+    ]
+    assert {one.delta for one in guarantees} == {delta}
+    assert trees[-1].risk == proof.risk(delta)
+    best = best_of_folds(lambda fold: (None, 1), [np.arange(50)])
+    assert best.bounds == [certify_counts(1, 50, delta).risk]
+    monitors = [certify_counts(3, 100).monitor(), of_rows.monitor()]
+    monitors += [error_monitor(0.1), tolerance_monitor(0.1, 1.0)]
+    assert len({monitor.alpha for monitor in monitors}) == 1
+    assert all(monitor.streams[0].alpha == monitor.alpha < delta for monitor in monitors)

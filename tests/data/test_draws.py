@@ -1,7 +1,8 @@
 """Folds depend on the rows alone: not on their order, their weights or the names of classes."""
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,9 +12,22 @@ from sklearn.model_selection import GroupKFold
 from support import coded_sample
 
 import treebound as tb
-from treebound.data import Column, Matrix, Sample
+from treebound.data import Column, Matrix, Sample, draws
 from treebound.data._row_hashes import mixed
-from treebound.data.draws import Stratified, Tenth, _taken, folds, row_keys
+from treebound.data.draws import (
+    Draw,
+    RowsOfGroups,
+    Slice,
+    Stratified,
+    Tenth,
+    _taken,
+    as_key,
+    derived,
+    folds,
+    one_of_each,
+    random_number,
+    row_keys,
+)
 from treebound.data.matrix import MatrixPart
 
 COLUMNS = (Column("a"), Column("b", "nominal", tuple("uvwxyz")))
@@ -329,3 +343,105 @@ def test_rows_of_a_part_have_the_keys_that_they_have_in_the_table(keyed_before):
 def test_hashes_of_numbers_are_steps_of_splitmix():
     numbers = np.random.default_rng(0).integers(0, 2**63, 50).astype(np.uint64)
     assert mixed(numbers).tolist() == [slow_mixed(number) for number in numbers.tolist()]
+
+
+# -- a model keeps the key of a draw and no rows: every version must draw the same ---------------
+
+
+def test_a_slice_is_a_part_of_a_random_order_of_its_key():
+    assert np.flatnonzero(Slice(7, 2, 6).mask(12)).tolist() == [0, 1, 3, 10]
+    assert np.flatnonzero(Slice(2**53 - 1, 0, 4).mask(12)).tolist() == [0, 6, 7, 10]
+    assert np.flatnonzero(Draw(3, key=11).prior_rows(20, 0.2)).tolist() == [2, 9, 15, 18]
+    assert one_of_each(np.array([0, 0, 1, 1, 1, 2, 2]), 4).tolist() == [1, 2, 5]
+    slices = [(one.key, one.start, one.stop) for one in Draw(3, key=11).folds(7)]
+    assert slices == [(11, 0, 3), (11, 3, 5), (11, 5, 7)]
+
+
+@pytest.mark.parametrize("key", [0, 12345, 2**53 - 1])
+def test_a_tenth_is_selected_by_splitmix_of_the_number_and_the_key(key):
+    expected = [number for number in range(500) if slow_mixed(number ^ key) % 10 == 0]
+    assert np.flatnonzero(Tenth(key).mask(500)).tolist() == expected
+    assert Tenth(key).count(100, 500) == sum(number >= 100 for number in expected)
+
+
+def test_a_count_of_many_rows_is_the_sum_of_its_parts():
+    ends = [0, 1_000_000, 1_048_576, 1_100_000]
+    parts = [Tenth(1).count(a, b) for a, b in pairwise(ends)]
+    assert Tenth(1).count(0, ends[-1]) == sum(parts)
+    assert abs(sum(parts) - 110_000) < 2_000
+
+
+@pytest.mark.parametrize(
+    ("groups", "selected"), [(0, 0), (1, 0), (2, 0), (3, 2), (25, 2), (26, 3), (199, 20)]
+)
+def test_of_few_groups_a_tenth_is_selected_but_two_at_least(groups, selected):
+    assert Tenth(9).of_groups(groups).mask(groups).sum() == selected
+
+
+def test_of_many_groups_the_selected_ones_do_not_depend_on_their_number():
+    mask = Tenth(9).of_groups(200).mask(200)
+    for more in (201, 300, 5000):
+        assert Tenth(9).of_groups(more).mask(more)[:200].tolist() == mask.tolist()
+
+
+@pytest.mark.parametrize("n_groups", [30, 250])
+def test_rows_of_selected_groups_are_known_by_their_numbers(n_groups):
+    groups = np.random.default_rng(0).integers(0, n_groups, 1003)
+    of_groups = RowsOfGroups.of(Tenth(5), groups)
+    inside = of_groups.mask(len(groups))
+    present = np.unique(groups)
+    assert 0 < len(np.unique(groups[inside])) < len(present) / 4
+    assert not set(groups[inside].tolist()) & set(groups[~inside].tolist())
+    if n_groups > 200:
+        assert inside.tolist() == Tenth(5).has(groups).tolist()
+    chosen = Slice(5, 0, 3)
+    again = RowsOfGroups.of(chosen, groups).mask(len(groups))
+    assert set(groups[again].tolist()) == set(present[chosen.mask(len(present))].tolist())
+
+
+def test_keys_have_53_bits_as_numbers_of_json_have():
+    assert [as_key(seed) for seed in (0, 7, 2**53 - 1)] == [0, 7, 2**53 - 1]
+    assert as_key(2**53) == derived(2**53) == 5811874002368298
+    for seed in (2**53, 2**53 + 1, 2**54, 2**64, 2**70):
+        assert 0 <= as_key(seed) < 2**53
+    keys = [derived(5, purpose) for purpose in range(200)]
+    assert len(set(keys)) == 200
+    assert 2**52 < max(keys) < 2**53
+    assert (derived(5), derived(5, "validation")) == (5457076691475953, 5850026893706363)
+    drawn = [random_number() for _ in range(100)]
+    assert len(set(drawn)) == 100
+    assert 2**52 < max(drawn) < 2**53
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [Slice(1, 0, 2), Tenth(1), Stratified(1, 0.5), RowsOfGroups(1, np.zeros(1, "u1")), Draw()],
+)
+def test_a_draw_cannot_be_changed(selection):
+    with pytest.raises(FrozenInstanceError):
+        selection.key = 2
+
+
+# -- rows that are copies ------------------------------------------------------------------------
+
+
+def test_copies_are_rows_of_equal_values_and_class():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    assert draws.copies_of(Sample.learn(X, np.arange(40) % 2)) is None
+    repeated, y = np.r_[X, X[:3]], np.r_[np.arange(40) % 2, [0, 1, 1]]
+    copies = draws.copies_of(Sample.learn(repeated, y))
+    assert len(np.unique(copies)) == 41
+    assert copies[40] == copies[0]
+    assert copies[41] == copies[1]
+    assert copies[42] != copies[2]  # of another class
+
+
+@pytest.mark.parametrize(
+    ("rows", "values", "copies"),
+    [(2000, 100, False), (2000, 101, True), (40, 10, False), (40, 11, True)],
+)
+def test_equal_rows_are_copies_only_if_a_column_has_many_values(rows, values, copies):
+    """More than 100 values, or in a small table more than a quarter of its rows."""
+    x = np.arange(rows) % values
+    sample = Sample.learn(x[:, None].astype(float), np.zeros(rows, dtype=int))
+    assert (draws.copies_of(sample) is not None) == copies

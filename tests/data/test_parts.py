@@ -13,7 +13,7 @@ from treebound._utils._pool import Threads
 from treebound.data import Column, Matrix, Sample
 from treebound.data.draws import Tenth
 from treebound.data.learned import merge_facts
-from treebound.data.parts import PartReader, as_table, count_rows, learn_part
+from treebound.data.parts import START, PartReader, as_table, count_rows, join_parts, learn_part
 from treebound.data.summaries import ColumnSummary, column_summaries
 from treebound.data.weights import exact_sum
 
@@ -223,3 +223,57 @@ def test_summaries_of_one_array_are_those_of_its_columns(n_rows):
         for n_threads in (1, 3):
             with Threads(n_threads):
                 assert column_summaries(Matrix(columns, dense=dense)) == expected
+
+
+def test_validation_rows_are_counted_without_calibration_rows():
+    frame, y, _ = table(200)
+    calibration, validation = Tenth(7), Tenth(8)
+    facts = learn_part(frame, y, calibration=calibration)
+    reader = PartReader(merge_facts([facts]), calibration, validation, handle_unknown="other")
+    whole = reader.read(frame, y, None)
+    assert whole.calibration_numbers.tolist() == np.flatnonzero(calibration.mask(200)).tolist()
+    n_rest = 200 - len(whole.calibration_numbers)
+    assert whole.validation_numbers.tolist() == np.flatnonzero(validation.mask(n_rest)).tolist()
+    rest = y[~calibration.mask(200)]
+    assert whole.training.n_rows == n_rest - len(whole.validation_numbers)
+    assert whole.n_rows == 200
+    labels = reader.schema.classes[whole.validation.y]
+    assert labels.tolist() == rest[validation.mask(n_rest)].tolist()
+    first, parts = START, []  # an empty part has none of them
+    for a, b in ((0, 70), (70, 70), (70, 200)):
+        parts.append(reader.read(frame[a:b], y[a:b], None, first))
+        first = reader.after(parts[-1], first)
+    assert first == (200, n_rest)
+    assert [part.n_rows for part in parts] == [70, 0, 130]
+    assert parts[1].calibration_numbers.tolist() == parts[1].validation_numbers.tolist() == []
+    joined = join_parts(parts)
+    for role in ("training", "calibration", "validation"):
+        assert getattr(joined, role).y.tolist() == getattr(whole, role).y.tolist()
+    for numbers in ("calibration_numbers", "validation_numbers"):
+        assert getattr(joined, numbers).tolist() == getattr(whole, numbers).tolist()
+
+
+def test_parts_without_other_roles_are_joined_without_them():
+    frame, y, _ = table(30)
+    reader = PartReader(merge_facts([learn_part(frame, y)]))
+    parts = [reader.read(frame[:0], y[:0], None), reader.read(frame, y, None)]
+    joined = join_parts(parts)
+    assert joined.n_rows == joined.training.n_rows == 30
+    others = (joined.calibration, joined.validation, joined.calibration_numbers)
+    assert (*others, joined.validation_numbers) == (None,) * 4
+
+
+def test_a_part_with_a_quantity_for_classes_is_refused_before_others_are_read():
+    numbers = np.arange(40_000)
+    frame = pd.DataFrame({"x": numbers})
+    with pytest.raises(ValueError, match="40,000 different numbers, a quantity and not classes"):
+        learn_part(frame, numbers)
+    assert learn_part(frame, numbers.astype(str)).n_rows == 40_000
+    assert learn_part(frame, numbers, numeric=True).target is not None
+
+
+def test_rows_without_weight_are_an_empty_part():
+    frame, y, _ = table(5)
+    assert learn_part(frame, y, np.zeros(5)).n_rows == 0
+    assert learn_part(frame, y, np.r_[np.zeros(4), 0.5]).n_rows == 1
+    assert count_rows(frame, y, np.r_[np.zeros(4), 0.5]) == 1

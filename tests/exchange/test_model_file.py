@@ -339,6 +339,24 @@ def test_a_truncated_file_is_refused_with_its_name(tmp_path):
         load(path)
 
 
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        (break_at("nodes/feature/0", 99), "model.json: nodes.feature[0] "),
+        (break_at("format", "other"), "model.json: format "),
+        (None, "model.json must be a JSON object"),
+    ],
+)
+def test_a_file_that_is_refused_is_named_with_the_place(change, place, tmp_path):
+    path, model = tmp_path / "model.json", document()
+    if change is not None:
+        change(model)
+    path.write_text(json.dumps(model if change is not None else []), encoding="utf-8")
+    with pytest.raises(FormatError) as caught:
+        load(path)
+    assert str(caught.value).startswith(f"Not a valid treebound model: {tmp_path}/{place}")
+
+
 def test_a_pair_of_surrogates_is_one_character():
     model = document()
     model["target"] = "🙂"

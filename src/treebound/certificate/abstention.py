@@ -108,7 +108,7 @@ class Abstention:
         """
         return error_monitor(self.max_risk, alpha=alpha, abstains=self.label)
 
-    def shown_tree(self, *, stops: bool = False) -> Tree:
+    def shown_tree(self, *, stops: bool) -> Tree:
         """Return the tree with the label of abstention as one more class.
 
         Subtrees that abstain are one leaf. ``stops``: rows may end at inner nodes, which then

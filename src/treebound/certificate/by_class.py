@@ -54,9 +54,9 @@ class ClassBound:
     def sentence(self, *, grouped: bool = False) -> str:
         """Return the bound in words; ``grouped``: of a row drawn from a random group."""
         wrong = f"{self.errors:,} of {self.m:,} were"
-        if self.risk >= 0.9995:
-            return f"{self.label}: too few rows for a guarantee ({wrong} misclassified)"
         share = bound_percent(self.risk)
+        if share == bound_percent(1.0):
+            return f"{self.label}: too few rows for a guarantee ({wrong} misclassified)"
         cases = f"its new cases{ROW_OF_GROUP if grouped else ''}"
         return f"{self.label}: at most {share} of {cases} are misclassified ({wrong})"
 

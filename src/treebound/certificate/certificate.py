@@ -137,9 +137,7 @@ class Certificate:
     grouped: bool = False
     note: str = ""
     # Computes the bounds of the classes.
-    class_source: Callable[[], tuple[ClassBound, ...]] | None = field(
-        default=None, repr=False, compare=False
-    )
+    class_source: Callable[[], tuple[ClassBound, ...]] | None = field(default=None, compare=False)
 
     @property
     def training_error(self) -> float:
@@ -153,8 +151,8 @@ class Certificate:
 
     @property
     def vacuous(self) -> bool:
-        """True if the bound is trivial: it rounds to 100.0 %."""
-        return self.risk >= 0.9995
+        """True if the bound is trivial: rounded up, as it is printed, it is 100.0 %."""
+        return bound_percent(self.risk) == bound_percent(1.0)
 
     @property
     def by_class(self) -> tuple[ClassBound, ...]:

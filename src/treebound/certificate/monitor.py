@@ -91,8 +91,6 @@ class Stream(msgspec.Struct, forbid_unknown_fields=True):
     @property
     def since(self) -> tuple[int, int]:
         """The number of outcomes before the change, and of events among them; an estimate."""
-        if not self.log_plain:
-            return 0, 0
         best = int(np.argmax(self.log_sums))
         return self.lowest_at[best], self.events_at_lowest[best]
 

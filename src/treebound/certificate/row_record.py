@@ -61,7 +61,7 @@ class RoleMatches:
     @property
     def by_chance(self) -> bool:
         """True if even rows that all match could do so by chance."""
-        return not self.few and self.chance**self.comparable >= _SIGNIFICANCE
+        return not self.few and not replace(self, matches=self.comparable).significant
 
 
 @dataclass(frozen=True)

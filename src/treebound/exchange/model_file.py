@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._utils.versions import __version__
-from treebound.certificate import Frontier
+from treebound.certificate import Certificate, Frontier
 from treebound.certificate.abstention import Abstention
 from treebound.certificate.held_out import HeldOut, counts_at
 from treebound.certificate.prior import CertifiedTree, PriorProof
@@ -191,7 +190,7 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         ),
         delta=evidence.delta,
         parameters=parameters_document(provenance.parameters),
-        certificate=optional(_representable, model.certificate and model.certificate.as_dict()),
+        certificate=optional(Certificate.as_dict, model.certificate),
         no_certificate=evidence.no_certificate,
         estimate=optional(_estimate_document, evidence.estimate),
         no_estimate=evidence.no_estimate,
@@ -482,27 +481,3 @@ def _sketch(document: doc.SketchDocument, where: str) -> RowSketch:
     ):
         raise FormatError(f"{where}.rows", "must be the number of rows that were hashed")
     return RowSketch(hashes, np.array(document.counts, dtype=np.int64), document.rows)
-
-
-def _representable(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries that JSON can represent."""
-    represented = {}
-    for name, value in values.items():
-        with suppress(ValueError):
-            represented[name] = _plain(value)
-    return represented
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON has it; a ValueError if JSON cannot represent it."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
-        return {name: _plain(each) for name, each in value.items()}
-    finite = isinstance(value, float) and math.isfinite(value)
-    whole = isinstance(value, int) and -(2**63) <= value < 2**64
-    if finite or whole or value is None or isinstance(value, str):
-        return value
-    raise ValueError(value)

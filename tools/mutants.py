@@ -38,7 +38,7 @@ TESTS = {
                       "certificate/test_held_out.py", "certificate/test_folds.py",
                       "edit/test_certificates.py"],
     "data/parts.py": ["data/test_parts.py", "data/test_memory_and_stream.py"],
-    "data/spill.py": ["data/test_parts.py", "growing/test_shards.py",
+    "data/spill.py": ["data/test_spill.py", "growing/test_shards.py",
                       "data/test_memory_and_stream.py", "estimators/test_streams.py"],
     "certificate/row_record.py": ["certificate/test_row_record.py",
                                   "certificate/test_stated_values.py",
@@ -70,6 +70,9 @@ WITHOUT_EFFECT = (
     ("certificate/prior.py", "return 1.2e6 + 25.0 *", "constant", "a budget of time"),
     ("certificate/monitor.py", "lower = lowest <= least", "comparison", "sums are never equal"),
     ("data/draws.py", "assigned.simple and k > 1", "constant", "a shorter way to the same folds"),
+    ("certificate/mean_cost.py", "- log(len(each)) >= needed", "comparison", "as in the monitor"),
+    ("certificate/prior.py", "if tree.left[node] < 0:", "comparison", "the root is no child"),
+    ("certificate/prior.py", "if total else 1.0", "constant", "the scale of costs that are all 0"),
 )
 
 # Installed in place of a module, in the tests and in the processes that they start.

@@ -404,3 +404,10 @@ def test_the_search_reports_every_run():
     runs = []
     search_trees(prior, restarts=3, progress=runs.append)
     assert runs == [1, 2, 3, 4]
+
+
+def test_a_search_of_few_rows_has_a_hundred_runs_after_the_first():
+    prior = Prior(real_sample(np.arange(20.0)[:, None], np.arange(20) > 9, 2), Draw(0))
+    runs = []
+    search_trees(prior, progress=runs.append)
+    assert runs[-1] == len(runs) == 101

@@ -253,3 +253,26 @@ def test_matches_are_refused_from_the_number_that_chance_does_not_explain():
     """Of 20 rows at a chance of one in ten: six match with probability 0.011, eight with 0.0004."""
     for matches, expected in ((0, False), (6, False), (8, True), (20, True)):
         assert RoleMatches("training", 0.1, 20, matches).significant == expected
+
+
+def test_the_chance_of_a_match_has_the_stated_margin():
+    distinct = np.arange(1, 101, dtype=np.uint64)
+    once = RowRecord({"training": RowSketch.of(distinct)}).compare(distinct, 100)
+    assert once.by_role[0].chance == pytest.approx(3.0 / 100.0)
+
+
+def test_the_chance_of_a_match_is_that_of_good_and_turing_and_three_deviations_of_esty():
+    # 40 rows occur once, 20 twice and 10 three times: n = 110, f1 = 40, f2 = 20
+    hashes = np.repeat(np.arange(70, dtype=np.uint64), [1] * 40 + [2] * 20 + [3] * 10)
+    matches = RowRecord({"training": RowSketch.of(hashes)}).compare(hashes, 110).by_role[0]
+    variance = (40 * (1 - 40 / 110) + 2 * 20) / 110**2
+    assert matches.chance == pytest.approx(1 - 40 / 110 + 3 * variance**0.5 + 3 / 110)
+
+
+def test_an_empty_sketch_matches_no_row():
+    nothing = np.empty(0, dtype=np.uint64)
+    some = np.arange(20, dtype=np.uint64)
+    matches = RowRecord({"training": RowSketch.of(nothing)}).compare(some, 20).by_role[0]
+    assert (matches.chance, matches.matches, matches.comparable) == (0.0, 0, 20)
+    assert not matches.significant
+    assert not matches.by_chance

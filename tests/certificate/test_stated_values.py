@@ -26,11 +26,9 @@ from treebound.certificate.prior import (
     prior_bound,
     search_trees,
 )
-from treebound.certificate.row_record import RowRecord
 from treebound.certificate.training import certify_tree
 from treebound.data import Column, Sample
 from treebound.data.draws import Draw
-from treebound.data.row_hashes import RowSketch
 from treebound.tree.split import split_of
 
 MODULES = (
@@ -230,20 +228,6 @@ def test_leaves_whose_bound_is_the_largest_risk_predict():
     assert same.risk == risk
 
 
-def test_the_chance_of_a_match_has_the_stated_margin():
-    distinct = np.arange(1, 101, dtype=np.uint64)
-    once = RowRecord({"training": RowSketch.of(distinct)}).compare(distinct, 100)
-    assert once.by_role[0].chance == pytest.approx(3.0 / 100.0)
-
-
-def test_the_chance_of_a_match_is_that_of_good_and_turing_and_three_deviations_of_esty():
-    # 40 rows occur once, 20 twice and 10 three times: n = 110, f1 = 40, f2 = 20
-    hashes = np.repeat(np.arange(70, dtype=np.uint64), [1] * 40 + [2] * 20 + [3] * 10)
-    matches = RowRecord({"training": RowSketch.of(hashes)}).compare(hashes, 110).by_role[0]
-    variance = (40 * (1 - 40 / 110) + 2 * 20) / 110**2
-    assert matches.chance == pytest.approx(1 - 40 / 110 + 3 * variance**0.5 + 3 / 110)
-
-
 BY_NUMBER = "the calibration rows were drawn by number, not by label"
 SPLITS = "splits are thresholds and comparisons with one category"
 CHECKED = [
@@ -386,3 +370,17 @@ def test_every_guarantee_holds_with_the_same_probability_unless_another_is_reque
     monitors += [error_monitor(0.1), tolerance_monitor(0.1, 1.0)]
     assert len({monitor.alpha for monitor in monitors}) == 1
     assert all(monitor.streams[0].alpha == monitor.alpha < delta for monitor in monitors)
+
+
+def test_of_rows_that_are_given_nothing_is_checked_and_everything_is_listed():
+    certificate = certify_counts(3, 100)
+    assert not checked(certificate)
+    lines = certificate.explain().splitlines()
+    head = lines.index("It holds only if all of this is true:")
+    assert lines[head + 1 :] == [f"- {one.text} (stated)" for one in certificate.assumptions]
+    assert lines[head - 1] == "More held-out examples would make it smaller."
+    assert certificate.note == ""
+    values = certificate.as_dict()
+    assert (values["errors"], values["m"], values["risk"]) == (3, 100, certificate.risk)
+    assert "class_source" not in values
+    assert values["assumptions"][0]["checked"] is False

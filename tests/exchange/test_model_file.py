@@ -457,6 +457,83 @@ def test_categories_of_columns_that_are_not_used_are_only_counted(tmp_path):
     assert pruned.tree_.n_leaves == tb.prune(clf, frame, y).tree_.n_leaves
 
 
+@pytest.fixture(scope="module")
+def stored() -> dict[str, dict]:
+    """Documents of models with all that they can rest on."""
+    classifiers = {kind: fitted(kind)[0] for kind in ("training", "held-out", "prior")}
+    models = {kind: clf.model_ for kind, clf in classifiers.items()}
+    models["abstaining"] = classifiers["held-out"].abstain(max_risk=0.3).model_
+    documents = {name: json.loads(dumps(model)) for name, model in models.items()}
+    documents["training"]["pruning"]["choice"].update(
+        weight=0.5, rule="small", weights=[0.2, 0.5], losses=[0.1, 0.2], leaves=[5, 3]
+    )
+    return documents
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "value", "named"),
+    [
+        ("training", "estimate/recall", [0.5, 0.5], "estimate.recall"),
+        ("training", "estimate/confusion/0/0", 1, "estimate.confusion"),
+        ("training", "estimate/confusion", [[600]], "estimate.confusion"),
+        ("training", "estimate/baseline_label", "other", "estimate.baseline_label"),
+        ("training", "estimate/interval", [0.2, 0.3], "estimate.interval"),
+        ("training", "estimate/interval", [0.0, 0.01], "estimate.interval"),
+        ("training", "pruning/choice/losses", [0.1], "pruning.choice.losses"),
+        ("training", "pruning/choice/leaves", [1, 2, 3], "pruning.choice.leaves"),
+        ("training", "pruning/choice/strengths", [1.0], "pruning.choice.strengths"),
+        ("training", "pruning/choice/weight", 0.3, "pruning.choice.weight"),
+        ("prior", "frontier/step", 99, "frontier.step"),
+        ("prior", "proof/log_splits", [0.0], "proof"),
+        ("prior", "proof/log_stops", [0.0], "proof"),
+        ("prior", "frontier/trees/0/proof/log_stops", [], "frontier.trees[0].proof"),
+        ("held-out", "draw/calibration/rule", "stratified", "draw.calibration"),
+        ("held-out", "draw/validation", {"rule": "stratified", "key": 1}, "draw"),
+        ("abstaining", "abstention/errors", 151, "abstention"),
+        ("abstaining", "abstention/predicted", 151, "abstention"),
+        ("abstaining", "abstention/m", 149, "abstention"),
+        ("abstaining", "abstention/predicts", [True], "abstention.predicts"),
+    ],
+)
+def test_false_evidence_is_refused_with_the_place(kind, path, value, named, stored):
+    model = copy.deepcopy(stored[kind])
+    loads(json.dumps(model))
+    break_at(path, value)(model)
+    with pytest.raises(FormatError) as caught:
+        loads(json.dumps(model))
+    assert caught.value.path == named
+
+
+def test_evidence_at_the_ends_of_its_range_is_read(stored):
+    model = copy.deepcopy(stored["training"])
+    error = model["estimate"]["error"]
+    model["estimate"]["recall"][1] = None
+    for interval in ([error, 1.0], [0.0, error]):
+        model["estimate"]["interval"] = interval
+        estimate = loads(json.dumps(model)).evidence.estimate
+        assert estimate.interval == tuple(interval)
+    assert np.isnan(estimate.recall[1])
+    assert estimate.recall[0] == model["estimate"]["recall"][0]
+    choice = loads(json.dumps(model)).pruning.choice
+    assert (choice.weights, choice.losses, choice.leaves) == ((0.2, 0.5), (0.1, 0.2), (5, 3))
+    assert np.isnan(choice.standard_error)
+    model["estimate"]["confusion"] = []
+    assert loads(json.dumps(model)).evidence.estimate.confusion == ()
+    model = copy.deepcopy(stored["abstaining"])
+    model["abstention"].update(errors=150, predicted=150, m=150)
+    abstention = loads(json.dumps(model)).abstention
+    assert (abstention.errors, abstention.predicted, abstention.m) == (150, 150, 150)
+    model = copy.deepcopy(stored["prior"])
+    last = len(model["frontier"]["trees"]) - 1
+    model["frontier"].update(chosen=0, step=last)
+    assert loads(json.dumps(model)).step == last
+
+
+def test_everything_that_a_model_rests_on_is_written_again(stored):
+    for model in stored.values():
+        assert json.loads(dumps(loads(json.dumps(model)))) == model
+
+
 def test_a_split_on_a_column_without_its_categories_is_refused():
     clf, _, _ = fitted()
     model = json.loads(dumps(clf.model_))

@@ -353,8 +353,8 @@ def _proof(document: doc.ProofDocument, tree: Tree, where: str) -> PriorProof:
     if ((counts_a + counts_b).sum(axis=1) != tree.rows).any():
         raise FormatError(where, "must have counts that add up to the rows of each node")
     prices = (document.log_splits, document.log_stops)
-    for each in filter(None, prices):
-        same_size(each, tree.n_nodes, where)
+    for each in prices:
+        optional(same_size, each, tree.n_nodes, where)
     arrays = (optional(np.array, each) for each in prices)
     return PriorProof.of(tree, document.log_prior, counts_a, counts_b, *arrays)
 

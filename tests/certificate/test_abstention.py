@@ -1,5 +1,7 @@
 """Abstention: against a direct search, and simulated with levels that are chosen by looking."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -84,7 +86,7 @@ def test_without_enough_rows_the_tree_always_abstains():
     assert "the tree always abstains" in str(abstention)
     assert "The smallest bound of any set of leaves is" in str(abstention)
     nobody = abstain_by_rows(tree, np.zeros((tree.n_nodes, 2), dtype=int), 0, 0.05)
-    assert nobody.risk == 1.0
+    assert (nobody.risk, nobody.coverage) == (1.0, 0.0)
 
 
 def test_abstaining_is_a_label_of_the_prior():
@@ -212,3 +214,37 @@ def test_the_classifier_abstains_at_any_level_any_number_of_times():
     first = [str(clf.abstain(max_risk=risk).abstention_) for risk in (0.3, 0.05, 0.1)]
     again = [str(classifier.abstention_) for classifier in clf.abstain(max_risk=[0.3, 0.05, 0.1])]
     assert first == again
+
+
+def test_the_sentence_states_the_bound_the_share_of_predictions_and_the_errors():
+    tree = grow(draw(np.random.default_rng(0), 400), GrowOptions(max_leaves=2))
+    predicts = np.array([False, True, False])
+    some = Abstention(tree, predicts, 0.1, 0.0812, 0.02, 3, 1500, 2000)
+    assert str(some) == (
+        "With probability 98 %, at most 8.2 % of the predicted new cases are misclassified. 75.0 % "
+        "of 2,000 rows get a prediction, 3 of them a wrong one; the tree abstains on the rest."
+    )
+    assert str(replace(some, note="A note.")) == f"{some} A note."
+    grouped = str(replace(some, grouped=True))
+    assert "new cases, each a row drawn at random from a random group, are mis" in grouped
+
+
+def test_the_label_of_abstention_is_one_more_class_of_the_tree_that_is_shown():
+    sample = draw(np.random.default_rng(0), 400)
+    tree = grow(sample, GrowOptions(max_leaves=4))
+    tree = replace(tree, factors=np.array([1.0, 3.0]), weighted=True)
+    predicts = tree.is_leaf & (np.arange(tree.n_nodes) == tree.leaves[0])
+    some = Abstention(tree, predicts, 0.1, 0.1, 0.05, 0, 0, 0, label=-1)
+    shown = some.shown_tree(stops=False)
+    assert shown.classes.tolist() == [-1, 0, 1]
+    assert shown.factors.tolist() == [1.0, 1.0, 3.0]
+    labels = shown.classes[shown.label[shown.apply(sample.X)]]
+    reached = tree.apply(sample.X)
+    expected = np.where(predicts[reached], tree.label[reached], -1)
+    assert labels.tolist() == expected.tolist()
+    assert shown.counts.sum(axis=1)[0] == 400
+    assert shown.counts[0, 0] == (labels == -1).sum()
+    assert shown.n_leaves < tree.n_leaves  # subtrees that abstain are one leaf
+    for stops in (False, True):  # a row that ends at the root is predicted as the root is
+        root = some.shown_tree(stops=stops).label[0]
+        assert (root == 0) == stops

@@ -276,3 +276,11 @@ def test_an_empty_sketch_matches_no_row():
     assert (matches.chance, matches.matches, matches.comparable) == (0.0, 0, 20)
     assert not matches.significant
     assert not matches.by_chance
+
+
+def test_rows_that_all_occur_twice_may_all_match_by_chance():
+    twice = np.repeat(np.arange(50, dtype=np.uint64), 2)
+    matches = RowRecord({"training": RowSketch.of(twice)}).compare(twice, 100).by_role[0]
+    assert matches.chance == 1.0
+    assert matches.by_chance
+    assert not matches.significant

@@ -384,3 +384,68 @@ def test_of_rows_that_are_given_nothing_is_checked_and_everything_is_listed():
     assert (values["errors"], values["m"], values["risk"]) == (3, 100, certificate.risk)
     assert "class_source" not in values
     assert values["assumptions"][0]["checked"] is False
+
+
+def test_a_certificate_about_groups_states_it():
+    plain = certify_counts(3, 100)
+    groups = plain.about_groups()
+    assert (plain.grouped, groups.grouped) == (False, True)
+    each = "of new examples, each a row drawn at random from a random group, are misclassified"
+    assert each in str(groups)
+    assert each not in str(plain)
+    (more,) = groups.assumptions[len(plain.assumptions) :]
+    assert more.text.startswith("groups are independent draws")
+    assert not more.checked
+    by_class = by_class_on_rows(["a"], np.array([90]), np.array([3]), log(0.05))
+    of_class = dataclasses.replace(groups, class_source=lambda: by_class).class_lines()[1]
+    assert "a: at most" in of_class
+    assert "its new cases, each a row drawn at random from a random group, are mis" in of_class
+
+
+@pytest.mark.parametrize(
+    ("errors", "constant", "advice"),
+    [
+        (20, 0.3, "More rows would guarantee more."),
+        (20, 0.21, "More rows would guarantee more."),
+        (20, 0.2, "The tree itself is wrong at least as often: see the bounds of the classes."),
+        (20, 0.1, "The tree itself is wrong at least as often: see the bounds of the classes."),
+    ],
+)
+def test_a_bound_above_the_baseline_is_explained_by_the_tree_or_by_the_rows(
+    errors, constant, advice
+):
+    certificate = certify_counts(errors, 100, 1e-4, constant_error=constant)
+    assert not certificate.useful
+    assert advice in str(certificate)
+    assert f"which is wrong on {100 * constant:.1f} % of these examples" in str(certificate)
+
+
+def test_a_bound_is_useful_only_below_the_baseline():
+    certificate = certify_counts(3, 100)
+    for constant, useful in ((None, True), (certificate.risk, False), (0.5, True)):
+        assert dataclasses.replace(certificate, constant_error=constant).useful == useful
+    assert not certify_counts(3, 3).useful
+
+
+def test_errors_of_probability_delta_or_more_agree_with_the_certificate():
+    certificate = dataclasses.replace(certify_counts(3, 100), risk=0.5)
+    # of ten fair coins at least nine are heads with probability 11 / 1024, all with 1 / 1024
+    assert certificate.agrees_with(9, 10)
+    assert not certificate.agrees_with(10, 10)
+    assert certificate.agrees_with(9, 10, delta=11 / 1024 - 1e-9)
+    assert not certificate.agrees_with(9, 10, delta=11 / 1024 + 1e-9)
+    assert dataclasses.replace(certificate, risk=1.0).agrees_with(10, 10)
+
+
+def test_an_explanation_has_the_bounds_of_the_classes_and_the_proof_unless_told_otherwise():
+    X, y = noisy_table()
+    certificate = tb.BoundTreeClassifier(certificate="held-out").fit(X, y).certificate_
+    lines = certificate.class_lines()
+    assert len(lines) == 3
+    assert lines[0].startswith("By class (all of these hold with probability 95 %, separately")
+    whole = certificate.explain().splitlines()
+    assert set(lines) <= set(whole)
+    assert certificate.explain(by_class=False).splitlines() == [
+        line for line in whole if line not in lines
+    ]
+    assert not certify_counts(3, 100).class_lines()

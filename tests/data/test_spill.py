@@ -61,6 +61,8 @@ def test_matrices_in_one_file_are_read_back(sizes, tmp_path):
                 assert values[j].shape == (0,)
                 assert values[j].dtype == expected.dtype
     assert len(os.listdir(tmp_path / "new" / "folder")) == 1
+    with pytest.raises(ValueError, match="closed"):
+        file.write(matrix(1))
 
 
 def test_columns_that_are_left_out_take_no_place(tmp_path):

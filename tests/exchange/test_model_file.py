@@ -18,7 +18,9 @@ from random_trees import cases, random_tree
 
 import treebound as tb
 from treebound import Model
+from treebound.certificate.row_record import RowRecord
 from treebound.data import Column
+from treebound.data.row_hashes import RowSketch
 from treebound.exchange import FormatError, dumps, json_schema, load, loads, save
 from treebound.model import Evidence, PredictionOptions, ReadingOptions
 from treebound.pruning import PruningResult
@@ -659,3 +661,21 @@ def test_random_damage_is_refused_or_harmless(seed):
 def test_random_bytes_are_refused(data):
     with pytest.raises(FormatError):
         loads(data)
+
+
+@pytest.mark.parametrize("rows", [1, RowSketch.SIZE - 1, RowSketch.SIZE, RowSketch.SIZE + 1, 5000])
+def test_a_record_of_rows_is_read_back(rows, stored):
+    """A sketch has the least hashes of many rows, and all hashes of few."""
+    sketch = RowSketch.of(np.random.default_rng(0).integers(0, 2**63, rows, dtype=np.uint64))
+    model = loads(json.dumps(stored["training"]))
+    record = RowRecord({"training": sketch})
+    model = replace(model, provenance=replace(model.provenance, row_record=record))
+    read = loads(dumps(model)).provenance.row_record.sketches["training"]
+    assert len(read.hashes) == min(rows, RowSketch.SIZE)
+    assert read.hashes.tolist() == sketch.hashes.tolist()
+    assert (read.counts.tolist(), read.rows) == (sketch.counts.tolist(), rows)
+    assert loads(dumps(model, row_record=False)).provenance.row_record is None
+    document = json.loads(dumps(model))
+    document["rows"]["training"]["rows"] = int(sketch.counts.sum()) - 1
+    with pytest.raises(FormatError, match=r"rows\.training\.rows must be the number of rows"):
+        loads(json.dumps(document))

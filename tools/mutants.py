@@ -62,7 +62,7 @@ TESTS = {
     "certificate/monitor.py": ["certificate/test_monitor.py", "cli/test_certificates.py",
                                "certificate/test_stated_values.py"],
     "exchange/model_file.py": ["exchange/test_model_file.py", "exchange/test_saved_models.py",
-                               "exchange/test_no_values_leak.py"],
+                               "exchange/test_no_values_leak.py", "certificate/test_kinds.py"],
 }  # fmt: skip
 
 # Changes that no test can notice: module, a text of the line, kind of change, reason.

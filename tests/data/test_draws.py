@@ -455,3 +455,26 @@ def test_shares_of_large_weights_are_exact(total):
     sample = coded_sample(X, np.array([0, 0, 1, 1]), COLUMNS, range(3), weight)
     training, validation = Stratified(0, 0.5).split(sample)
     assert validation.total == training.total == total // 2
+
+
+@pytest.mark.parametrize(("k", "together"), [(11, True), (12, False)])
+def test_copies_stay_together_if_there_are_ten_groups_of_them_for_each_part(k, together):
+    x = np.r_[np.arange(110.0), np.arange(109.0)]
+    sample = Sample.learn(x[:, None], np.zeros(219, dtype=int))
+    shared = [
+        set(outside.X.values[0]) & set(inside.X.values[0])
+        for outside, inside in folds(sample, k, 0)
+    ]
+    assert len(shared) == k
+    assert any(shared) == (not together)
+
+
+@pytest.mark.parametrize(("k", "together"), [(5, True), (6, False)])
+def test_rows_of_a_class_that_is_there_twice_stay_together_unless_they_are_few(k, together):
+    x = np.tile(np.arange(50.0), 2)
+    sample = Sample.learn(x[:, None], np.zeros(100, dtype=int))
+    shared = [
+        set(outside.X.values[0]) & set(inside.X.values[0])
+        for outside, inside in folds(sample, k, 0)
+    ]
+    assert any(shared) == (not together)

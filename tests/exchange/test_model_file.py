@@ -422,7 +422,9 @@ def test_a_broken_path_is_refused_with_the_place(path, value, named):
     assert caught.value.path == named
 
 
-def fitted(certify: str = "training") -> tuple[tb.BoundTreeClassifier, pd.DataFrame, np.ndarray]:
+def fitted(
+    certify: str = "training", **options: object
+) -> tuple[tb.BoundTreeClassifier, pd.DataFrame, np.ndarray]:
     """A classifier whose table has a column of 200 addresses that the tree does not use."""
     rng = np.random.default_rng(4)
     frame = pd.DataFrame(
@@ -434,7 +436,7 @@ def fitted(certify: str = "training") -> tuple[tb.BoundTreeClassifier, pd.DataFr
     )
     y = np.where((frame["x"] > 0) ^ (rng.random(600) < 0.1), "yes", "no")
     y = np.where(frame["colour"] == "red", "red", y)
-    clf = tb.BoundTreeClassifier(certificate=certify, min_samples_leaf=5)
+    clf = tb.BoundTreeClassifier(certificate=certify, min_samples_leaf=5, **options)
     return clf.fit(frame, y), frame, y
 
 
@@ -545,9 +547,10 @@ def test_a_split_on_a_column_without_its_categories_is_refused():
     assert caught.value.path == "columns[1].categories"
 
 
+@pytest.mark.parametrize("weight", [None, "balanced"])
 @pytest.mark.parametrize("certify", ["training", "held-out"])
-def test_a_file_without_the_pruning_path_has_the_tree_and_its_certificate(certify):
-    clf, frame, _ = fitted(certify)
+def test_a_file_without_the_pruning_path_has_the_tree_and_its_certificate(certify, weight):
+    clf, frame, _ = fitted(certify, class_weight=weight)
     model = loads(dumps(clf.model_, pruning_path=False))
     same(clf.tree_, model.tree)
     assert model.path is None

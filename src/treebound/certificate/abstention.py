@@ -214,17 +214,15 @@ def _merged(tree: Tree, proof: PriorProof, order: NDArray[np.intp]) -> NDArray[n
         whole = proof.log_splits[node] + below[tree.left[node]] + below[tree.right[node]]
         gain[node], below[node] = below[node] - whole, whole
     abstains, total = np.ones(tree.n_nodes, dtype=bool), float(gain[0])
+    nodes = np.arange(tree.n_nodes)
     for j, leaf in enumerate(order.tolist()):
-        node = 0
-        while True:  # from the root: a node that abstains is the largest such subtree
+        # from the root to the leaf: a node that abstains is the largest such subtree
+        for node in np.flatnonzero((nodes <= leaf) & (leaf < nodes + tree.size)).tolist():
             if abstains[node]:
                 abstains[node] = False
                 total -= gain[node]
                 if node != leaf:
                     total += gain[tree.left[node]] + gain[tree.right[node]]
-            if node == leaf:
-                break
-            node = int(tree.left[node] if leaf < tree.right[node] else tree.right[node])
         saved[j] = total
     return saved
 

@@ -331,6 +331,16 @@ def test_no_certificate_for_weights_and_the_reason_is_stated():
         certify_tree(plain, errors=61)
 
 
+def test_one_row_is_certified_and_none_is_not():
+    one = chain(1, 1, 0)
+    assert reason_against(one) == ""
+    certificate = certify(one)
+    assert (certificate.m, certificate.errors, certificate.vacuous) == (1, 0, True)
+    none = replace(one, counts=np.zeros((1, 2)), rows=np.zeros(1, dtype=int))
+    with pytest.raises(ValueError, match="The tree has no training examples"):
+        certify(none)
+
+
 # -- the training rows, given again --------------------------------------------------------------
 
 

@@ -183,6 +183,8 @@ def test_search_returns_trees_with_their_own_limits_and_counts(seed):
     prior = Prior(sample, Draw(seed))
     trees = search_trees(prior, 0.05, restarts=2)
     assert [one.leaves for one in trees] == sorted(one.leaves for one in trees)
+    single = [int(one.tree.label[0]) for one in trees if one.leaves == 1]
+    assert 1 <= len(single) == len(set(single))  # there is a tree of one leaf, and none twice
     for one in trees:
         again = prior.certify(one.tree, 0.05)
         assert again.proof.log_prior == pytest.approx(one.proof.log_prior, abs=1e-9)
@@ -266,6 +268,24 @@ def test_weights_and_costs_steer_the_search_and_not_the_proof():
     for price in (0.001, 0.01, 0.1, 1.0):
         expected = int(np.argmin(price * scale * slow + prices))
         assert only.kernel.least(price)["label"].tolist() == [expected]
+
+
+def test_trees_of_weighted_rows_have_the_weights_as_counts_and_state_it():
+    rng = np.random.default_rng(0)
+    x, weight = rng.random(200), rng.integers(1, 4, 200) / 2.0
+    plain = real_sample(x[:, None], (x > 0.5) ^ (rng.random(200) < 0.1), 2)
+    for sample, total in (
+        (replace(plain, weight=weight), weight.sum()),
+        (replace(plain, factors=np.array([1.0, 3.0])), 200.0),
+        (plain, 200.0),
+    ):
+        prior = Prior(sample, Draw(0))
+        for one in search_trees(prior, restarts=1):
+            assert one.tree.weighted == (sample is not plain)
+            assert one.tree.weight[0] == pytest.approx(total)
+            np.testing.assert_array_equal(one.tree.factors, sample.factors)
+            assert one.tree.rows[0] == 200
+            assert (one.proof.counts_a + one.proof.counts_b)[0].sum() == 200
 
 
 def test_missing_values_and_categories_that_a_has_not_are_routed_by_a():

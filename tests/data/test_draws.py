@@ -450,7 +450,7 @@ def test_equal_rows_are_copies_only_if_a_column_has_many_values(rows, values, co
 @pytest.mark.parametrize("total", [2**31, 2**32, 2**33])
 def test_shares_of_large_weights_are_exact(total):
     """The product of a place and a size is above 63 bits, at the second total by one."""
-    weight = total // 4 + np.array([1, -1, 0, 0])
+    weight = total // 4 + np.array([1, -1, 3, -3])  # odd: no common factor
     X = np.arange(8.0).reshape(4, 2) % 6
     sample = coded_sample(X, np.array([0, 0, 1, 1]), COLUMNS, range(3), weight)
     training, validation = Stratified(0, 0.5).split(sample)

@@ -20,6 +20,7 @@ from treebound.certificate.prior import Prior, log_labels, prior_bound, search_t
 from treebound.data import Column, Matrix, Sample
 from treebound.data.draws import Draw
 from treebound.growing import GrowOptions, grow
+from treebound.tree.model import Tree
 
 RISKS = np.array([0.01, 0.04, 0.12, 0.3, 0.02, 0.5])
 SHARES = np.array([0.3, 0.2, 0.1, 0.1, 0.2, 0.1])
@@ -146,6 +147,30 @@ def test_every_prefix_of_leaves_has_the_price_of_its_tree():
         price += (len(order) - j - 1) * np.log(ABSTAIN) + saved[j]
         abstention = Abstention(tree, predicts, 0.1, 0.1, 0.05, 0, 0, 0)
         assert price == pytest.approx(slow_price(prior, abstention), abs=1e-8)
+    for max_risk in np.linspace(0.05, 0.4, 15):
+        some = abstain_by_prior([certified], max_risk)
+        if some.predicts.any():
+            level = np.log(0.05) + slow_price(prior, some)
+            assert some.risk == pytest.approx(prior_bound(some.predicted, some.errors, level))
+
+
+def test_leaves_are_ranked_by_their_error_with_one_more_error_and_a_row_more_for_each_class():
+    """No errors in 4 rows rank after 10 in 100 and before 20 in 100; of equals the larger first."""
+    counts = np.array([[40, 20], [10, 90], [80, 20], [4, 0], [0, 4], [84, 16]])  # the leaves
+    inner = np.array([True, False] * 5 + [False])
+    table = np.zeros((11, 2))
+    table[~inner] = counts
+    for node in range(8, -1, -2):
+        table[node] = table[node + 1] + table[node + 2]
+    tree = Tree(
+        feature=np.where(inner, 0, -1), threshold=np.where(inner, 0.5, np.nan),
+        category=np.full(11, -1), missing_left=np.zeros(11, bool),
+        left=np.where(inner, np.arange(11) + 1, -1), right=np.where(inner, np.arange(11) + 2, -1),
+        counts=table, rows=table.sum(axis=1).astype(int), columns=(Column("x"),),
+        classes=np.arange(2),
+    )  # fmt: skip
+    # 11 / 102, then 17 / 102 and twice 1 / 6, 21 / 102 and 21 / 62
+    assert _ranked(tree).tolist() == [3, 10, 7, 9, 5, 1]
 
 
 @pytest.mark.parametrize("draws", [300, pytest.param(5000, marks=pytest.mark.heavy)])

@@ -166,6 +166,11 @@ def test_a_state_that_was_changed_is_refused():
         inner[path[-1]] = value
         with pytest.raises(ValueError, match=r"was changed|not the state of a monitor"):
             Monitor.from_json(json.dumps(changed))
+    for inner in (state, state["monitor"], state["monitor"]["streams"][0]):
+        inner["more"] = 1
+        with pytest.raises(ValueError, match="not the state of a monitor"):
+            Monitor.from_json(json.dumps(state))
+        del inner["more"]
     del state["monitor"]["unlabelled"]
     with pytest.raises(ValueError, match="was changed"):
         Monitor.from_json(json.dumps(state))
@@ -235,6 +240,13 @@ def test_labels_of_another_type_are_refused(true, predicted, message):
         monitor.update(true, np.array(predicted))
     assert message in str(error.value)
     assert monitor.to_json() == before
+
+
+def test_predictions_of_two_types_are_refused():
+    """There is no telling of which type a true label must be."""
+    labels = as_objects(["a", 1])
+    with pytest.raises(ValueError, match="type of the predictions, a number or text"):
+        error_monitor(0.5).update(labels, labels)
 
 
 def test_booleans_and_zero_and_one_are_the_same_labels():

@@ -243,7 +243,7 @@ def test_labels_of_another_type_are_refused(true, predicted, message):
 
 
 def test_predictions_of_two_types_are_refused():
-    """There is no telling of which type a true label must be."""
+    """They do not determine the type that a true label must have."""
     labels = as_objects(["a", 1])
     with pytest.raises(ValueError, match="type of the predictions, a number or text"):
         error_monitor(0.5).update(labels, labels)

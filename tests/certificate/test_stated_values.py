@@ -437,7 +437,7 @@ def test_errors_of_probability_delta_or_more_agree_with_the_certificate():
     assert dataclasses.replace(certificate, risk=1.0).agrees_with(10, 10)
 
 
-def test_an_explanation_has_the_bounds_of_the_classes_and_the_proof_unless_told_otherwise():
+def test_an_explanation_has_the_bounds_of_the_classes_and_the_proof_by_default():
     X, y = noisy_table()
     certificate = tb.BoundTreeClassifier(certificate="held-out").fit(X, y).certificate_
     lines = certificate.class_lines()

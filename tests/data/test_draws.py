@@ -478,3 +478,19 @@ def test_rows_of_a_class_that_is_there_twice_stay_together_unless_they_are_few(k
         for outside, inside in folds(sample, k, 0)
     ]
     assert any(shared) == (not together)
+
+
+@pytest.mark.parametrize(("rows", "together"), [(160, True), (159, False)])
+def test_copies_stay_together_in_a_share_of_ten_groups_of_them(rows, together):
+    x = np.r_[np.arange(float(rows)), np.arange(rows - 1.0)]
+    sample = Sample.learn(x[:, None], np.zeros(len(x), dtype=int))
+    outside, inside = Stratified(0, 1 / 16).split(sample)
+    assert inside.n_rows
+    assert (not set(outside.X.values[0]) & set(inside.X.values[0])) == together
+
+
+def test_keys_of_a_seed_are_computed_once_and_without_a_seed_they_differ():
+    matrix = next(matrices(2))
+    assert row_keys(matrix, 3) is row_keys(matrix, 3)
+    assert row_keys(matrix, 3).tolist() != row_keys(matrix, 4).tolist()
+    assert row_keys(matrix, None).tolist() != row_keys(matrix, None).tolist()

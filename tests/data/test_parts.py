@@ -259,8 +259,8 @@ def test_parts_without_other_roles_are_joined_without_them():
     parts = [reader.read(frame[:0], y[:0], None), reader.read(frame, y, None)]
     joined = join_parts(parts)
     assert joined.n_rows == joined.training.n_rows == 30
-    others = (joined.calibration, joined.validation, joined.calibration_numbers)
-    assert (*others, joined.validation_numbers) == (None,) * 4
+    assert (joined.calibration, joined.calibration_numbers) == (None, None)
+    assert (joined.validation, joined.validation_numbers) == (None, None)
 
 
 def test_a_part_with_a_quantity_for_classes_is_refused_before_others_are_read():

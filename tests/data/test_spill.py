@@ -65,7 +65,7 @@ def test_matrices_in_one_file_are_read_back(sizes, tmp_path):
         file.write(matrix(1))
 
 
-def test_columns_that_are_left_out_take_no_place(tmp_path):
+def test_columns_that_are_not_written_take_no_place(tmp_path):
     file, X = SpillFile(str(tmp_path)), matrix(10)
     some = file.write(X, but=[False, True, True, False])
     file.close()

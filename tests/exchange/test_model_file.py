@@ -267,6 +267,9 @@ BROKEN = [
     ("held_out", {"m": 3, "errors": 1, "counts": [[1, 1]] * 15}, "held_out.counts[0]"),
     ("held_out", {"m": 3, "errors": 1, "counts": [[1, 1, 0]] * 15}, "held_out"),
     ("held_out", {"m": 3, "errors": 4, "counts": [[1, 1, 1]] * 15}, "held_out"),
+    ("swapped", [14], "swapped[0]"),
+    ("swapped", [0, 99], "swapped[1]"),
+    ("swapped", [0, -1], "swapped[1]"),
     ("rows", [], "rows"),
     ("rows", {"test": {}}, "rows"),
     ("rows", {"training": {"hashes": "", "counts": []}}, "rows[...].rows"),
@@ -285,6 +288,14 @@ def test_a_broken_document_is_refused_with_the_place(path, value, named):
     with pytest.raises(FormatError) as caught:
         loads(json.dumps(model))
     assert caught.value.path == named
+
+
+def test_inner_nodes_whose_children_are_swapped_are_read_back():
+    model = document()
+    inner = [node for node, left in enumerate(loads(json.dumps(model)).tree.left) if left > 0]
+    model["swapped"] = inner
+    assert loads(json.dumps(model)).swapped == tuple(inner)
+    assert json.loads(dumps(loads(json.dumps(model))))["swapped"] == inner
 
 
 def test_a_number_past_the_doubles_is_refused():

@@ -426,6 +426,31 @@ def test_the_search_reports_every_run():
     assert runs == [1, 2, 3, 4]
 
 
+def noisy_prior():
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 3))
+    return Prior(real_sample(X, (X[:, 0] > 0.5) ^ (rng.random(200) < 0.3), 2), Draw(0))
+
+
+def test_the_first_run_has_no_noise_and_the_others_have():
+    def log_priors(restarts, seed):
+        trees = search_trees(noisy_prior(), restarts=restarts, seed=seed)
+        return [one.proof.log_prior for one in trees]
+
+    assert log_priors(0, 0) == log_priors(0, 1)
+    assert log_priors(3, 0) != log_priors(3, 1)
+
+
+def test_a_search_ends_when_its_work_is_done_unless_restarts_are_requested(monkeypatch):
+    monkeypatch.setattr("treebound.certificate.prior.max_work", lambda sample: 20_000.0)
+    runs = []
+    search_trees(noisy_prior(), progress=runs.append)
+    limited = len(runs)
+    assert 1 <= limited < 50
+    search_trees(noisy_prior(), restarts=limited + 5, progress=runs.append)
+    assert runs[-1] == limited + 6
+
+
 def test_a_search_of_few_rows_has_a_hundred_runs_after_the_first():
     prior = Prior(real_sample(np.arange(20.0)[:, None], np.arange(20) > 9, 2), Draw(0))
     runs = []

@@ -216,13 +216,11 @@ def _merged(tree: Tree, proof: PriorProof, order: NDArray[np.intp]) -> NDArray[n
     abstains, total = np.ones(tree.n_nodes, dtype=bool), float(gain[0])
     nodes = np.arange(tree.n_nodes)
     for j, leaf in enumerate(order.tolist()):
-        # from the root to the leaf: a node that abstains is the largest such subtree
-        for node in np.flatnonzero((nodes <= leaf) & (leaf < nodes + tree.size)).tolist():
+        # from the root to above the leaf: a node that abstains is the largest such subtree
+        for node in np.flatnonzero((nodes < leaf) & (leaf < nodes + tree.size)).tolist():
             if abstains[node]:
                 abstains[node] = False
-                total -= gain[node]
-                if node != leaf:
-                    total += gain[tree.left[node]] + gain[tree.right[node]]
+                total += gain[tree.left[node]] + gain[tree.right[node]] - gain[node]
         saved[j] = total
     return saved
 

@@ -214,13 +214,14 @@ def _merged(tree: Tree, proof: PriorProof, order: NDArray[np.intp]) -> NDArray[n
         whole = proof.log_splits[node] + below[tree.left[node]] + below[tree.right[node]]
         gain[node], below[node] = below[node] - whole, whole
     abstains, total = np.ones(tree.n_nodes, dtype=bool), float(gain[0])
-    nodes = np.arange(tree.n_nodes)
     for j, leaf in enumerate(order.tolist()):
-        # from the root to above the leaf: a node that abstains is the largest such subtree
-        for node in np.flatnonzero((nodes < leaf) & (leaf < nodes + tree.size)).tolist():
+        node = 0
+        while node != leaf:  # from the root: a node that abstains is the largest such subtree
+            left, right = int(tree.left[node]), int(tree.right[node])
             if abstains[node]:
                 abstains[node] = False
-                total += gain[tree.left[node]] + gain[tree.right[node]] - gain[node]
+                total += gain[left] + gain[right] - gain[node]
+            node = left if leaf < right else right
         saved[j] = total
     return saved
 

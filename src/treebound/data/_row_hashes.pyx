@@ -102,6 +102,12 @@ cdef extern from * nogil:
         const value_t *restrict values, const uint64_t *restrict keys, ptrdiff_t n_rows, \\
         ptrdiff_t width, uint64_t *restrict hashes) \\
     { \\
+        const uint64_t key = keys[0]; \\
+        if (width == 1) { /* row after row at once */ \\
+            for (ptrdiff_t i = 0; i < n_rows; i++) \\
+                hashes[i] += word_of((double)values[i]) * key; \\
+            return; \\
+        } \\
         for (ptrdiff_t i = 0; i < n_rows; i++, values += width) { \\
             uint64_t total = 0; \\
             for (ptrdiff_t j = 0; j < width; j++) \\

@@ -151,6 +151,7 @@ def test_errors_of_a_pruned_tree_without_growing_it_again():
 
 
 def test_two_methods_share_a_task():
+    pytest.importorskip("lightgbm")
     spec = REGRESSION[0]
     assert task_of(spec, 3, CCP) == task_of(spec, 3, CCP_LEAF_SIZE)
     assert len({task_of(spec, 3, name) for name in RIVALS}) == len(RIVALS) - 1

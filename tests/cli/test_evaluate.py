@@ -97,7 +97,7 @@ def test_the_summary_leads_with_the_estimate(files, capsys):
     train, _, _ = files
     code, out, err = run(capsys, "fit", train, "--target", "y", "--cv", "4", "--json")
     assert code == 0
-    frame = pd.read_csv(train)
+    frame = pd.read_csv(train, float_precision="round_trip")
     clf = tb.BoundTreeClassifier(cv=4).fit(frame[["a", "b"]], frame.y)
     document = json.loads(out)
     assert document["summary"] == clf.summary().splitlines()

@@ -231,7 +231,8 @@ def test_predict_writes_the_numbers_of_the_regressor(saved, capsys, tmp_path):
     model, reg, path, frame = saved
     expected = reg.predict(frame[["area", "town"]])
     _, out, _ = run(capsys, "predict", model, path, "--chunk-rows", "100")
-    np.testing.assert_array_equal(pd.read_csv(io.StringIO(out)).price, expected)
+    written = pd.read_csv(io.StringIO(out), float_precision="round_trip")
+    np.testing.assert_array_equal(written.price, expected)
     target = tmp_path / "out.parquet"
     run(capsys, "predict", model, path, "-o", target, "--keep")
     np.testing.assert_array_equal(pd.read_parquet(target)["predicted price"], expected)

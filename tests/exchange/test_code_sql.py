@@ -229,6 +229,7 @@ def test_the_thresholds_of_a_tree_are_written_in_one_style(thresholds, written) 
 
 
 def test_edits_are_listed_in_a_comment_that_they_cannot_end() -> None:
+    pytest.importorskip("sqlglot")
     edits = (collapsed_root("a", "*/ DROP /* it", "A"), collapsed_root("line\nbreak"))
     model = Model(threshold_tree(0.5), provenance=Provenance(edits=edits))
     for dialect in (None, "mysql"):

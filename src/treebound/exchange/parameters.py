@@ -160,7 +160,11 @@ def _made(stored: doc.Stored, where: str) -> Any:
         return tuple(values)
     if isinstance(stored, doc.SetDocument):
         return {*values}
-    return np.array(values, dtype=stored.dtype)
+    if (dtype := np.dtype(stored.dtype)).kind in "iu":
+        ends = np.iinfo(dtype)
+        if not all(isinstance(each, int) and ends.min <= each <= ends.max for each in values):
+            raise FormatError(where, f"must hold numbers of the type {dtype.name}")
+    return np.array(values, dtype=dtype)
 
 
 def _pruner(stored: doc.PrunerDocument, where: str) -> BasePruner | SquaredErrorPruner:

@@ -52,7 +52,8 @@ wheel-test:
 	env -i PATH="$(abspath $(WHEEL))/empty/bin" OMP_NUM_THREADS=1 WITHOUT_COMPILER=1 \
 	  python -m pytest -q -p no:cacheprovider tests/wheel.py
 
-# Data races, by the thread sanitizer of GCC (Linux): the kernels once more, instrumented. It takes a quarter of an hour.
+# Data races, by the thread sanitizer of GCC (Linux): the kernels once more, instrumented.
+# It takes a quarter of an hour.
 SANITIZED := build/sanitized
 SANITIZER_TESTS ?= tests/growing/test_threads.py tests/growing/test_graph_threads.py tests/tree/test_route.py
 sanitize: $(STAMP)

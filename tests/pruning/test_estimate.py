@@ -12,6 +12,7 @@ from treebound.data.draws import folds
 from treebound.growing import grow
 from treebound.model.number_estimate import _mean
 from treebound.pruning import PRUNERS, BoundPruner
+from treebound.pruning.base import PruningRows
 from treebound.pruning.estimate import (
     FoldPrediction,
     estimate_by_counts,
@@ -86,7 +87,7 @@ def test_the_estimate_does_not_change_the_tree_and_folds_are_grown_once():
     pruner = BoundPruner()
     tree = grow(sample)
     grown = pruner.grow_folds(tree, sample, counted)
-    shared = pruner.prune(tree, sample, grow=counted, folds=grown)
+    shared = pruner.prune_on(tree, PruningRows(sample, None, counted, folds=grown))
     assert len(calls) == 5
     alone = pruner.prune(tree, sample, grow=grow)
     assert shared.choice == alone.choice

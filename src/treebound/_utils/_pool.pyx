@@ -476,7 +476,7 @@ cdef void help(Loop* loop, int thread) noexcept nogil:
 
 
 cdef bint has_room(Loop* loop) noexcept nogil:
-    """Whether a loop has items for another helper; with the lock of the crew."""
+    """Return True if a loop has items for another helper; with the lock of the crew."""
     return loop.joined + 1 < loop.n_threads and load(&loop.next) < loop.n_items
 
 

@@ -1,6 +1,6 @@
-/* Loops that benefit from vector instructions are compiled for several processors, if compiler and C
-   library support it, and selected at load time. All give the same results: there is no fused
-   arithmetic. Products of 64-bit integers gain by AVX-512, most loops are slower with it. */
+/* Loops that benefit from vector instructions are compiled for several processors, if the compiler
+   and the C library support it, and selected at load time. All give the same results: there is no
+   fused arithmetic. Products of 64-bit integers gain by AVX-512; most loops are slower with it. */
 
 #ifndef TREEBOUND_PROCESSOR_H
 #define TREEBOUND_PROCESSOR_H

@@ -10,7 +10,7 @@ def set_channels(
 ):
     """Fill in weight, sum, squares and 1 of each row; without ``weights`` each counts once.
 
-    ``values`` are whole numbers: those of rows of weight 1, or with ``times`` false the sums. Squares
+    ``values`` are whole numbers: those of rows of weight 1, or the sums if not ``times``. Squares
     are in units of ``2^square_shift`` and rounded up.
     """
     cdef Py_ssize_t i

@@ -53,7 +53,7 @@ from treebound.model.parameters import (
 )
 from treebound.model.provenance import Provenance
 from treebound.pruning import BoundPruner, Pruner, PruningResult
-from treebound.pruning.base import BasePruner
+from treebound.pruning.base import BasePruner, PruningRows
 from treebound.pruning.bound import is_large
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
@@ -316,9 +316,7 @@ def pruned(
     if shares_folds(parameters, pruner) and sample is not None and again and validation is None:
         k = None if pruner.selects_weight else parameters.cv
         folds_grown = pruner.grow_folds(grown, sample, again, search=wide, k=k, progress=progress)
-    result = pruner.prune(
-        grown, sample, validation=validation, grow=again, search=wide, folds=folds_grown
-    )
+    result = pruner.prune_on(grown, PruningRows(sample, validation, again, wide, folds_grown))
     model = _with_result(model, result, pruner, max_leaves)
     if folds_grown is not None:
         predictions = pruner.predictions(folds_grown, max_leaves)

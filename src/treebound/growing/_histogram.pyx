@@ -960,9 +960,10 @@ def code_shard(Bins bins, columns, Py_ssize_t n_rows, Pool pool=None):
     # The least and the greatest value of every column, of these rows and those of the bins; whether
     # values are missing; which bins hold one value only.
     cdef CodedBins coded = CodedBins(bins, 1, 1)
-    cdef Py_ssize_t j, lanes = sum([coded.data.panels[j].n_columns for j in range(coded.data.n_panels)])
-    # bytes of no column are zero
-    empty = np.empty if lanes == LANES * coded.data.n_panels else np.zeros
+    cdef Py_ssize_t j, unused = 0
+    for j in range(coded.data.n_panels):
+        unused += LANES - coded.data.panels[j].n_columns
+    empty = np.zeros if unused else np.empty  # bytes of no column are zero
     codes = empty(n_rows * coded.data.row_bytes, dtype=np.uint8)
     cdef list single = [bins.single(j) for j in range(bins.n_columns)]
     cdef Binned* data = coded.of(codes, single)

@@ -161,8 +161,8 @@ class PruningRows(NamedTuple):
     sample: Sample | None
     validation: Sample | NodeSums | None
     grow: Grow | None
-    search: Search | None = None
-    folds: Sequence[Any] | None = None  # of the bound pruner, see BoundPruner.grow_folds
+    search: Search | None = None  # of the bound pruner, as are
+    folds: Sequence[Any] | None = None  # what BoundPruner.grow_folds gives
 
 
 class BasePruner(Parameters, Pruner):
@@ -213,9 +213,10 @@ class BasePruner(Parameters, Pruner):
         validation: Sample | NodeSums | None = None,
         grow: Grow | None = None,
     ) -> PruningResult:
-        return self._prune(tree, PruningRows(sample, validation, grow))
+        return self.prune_on(tree, PruningRows(sample, validation, grow))
 
-    def _prune(self, tree: Tree, rows: PruningRows) -> PruningResult:
+    def prune_on(self, tree: Tree, rows: PruningRows) -> PruningResult:
+        """Prune a tree; the rows may have been searched or grown on already."""
         start = perf_counter()
         self._check()
         if rows.sample is not None:

@@ -248,22 +248,6 @@ class BoundPruner(BasePruner):
         shares = self._shares if self.score == "log-loss" else None
         return Prunings(tree, costs, self.score, shares)
 
-    def prune(
-        self,
-        tree: Tree,
-        sample: Sample | None = None,
-        *,
-        validation: Sample | NodeSums | None = None,
-        grow: Grow | None = None,
-        search: Search | None = None,
-        folds: Sequence[BoundFold] | None = None,
-    ) -> PruningResult:
-        """Prune a tree, or the graph of trees that ``search`` finds in the sample.
-
-        ``folds`` are those of :meth:`grow_folds`, if there are any; the rest is as for any pruner.
-        """
-        return self._prune(tree, PruningRows(sample, validation, grow, search, folds))
-
     # -- the weight ------------------------------------------------------------------------
 
     def _choice(
